@@ -1,0 +1,150 @@
+//! What the gatherers found: the hinge between them and `assemble`. It knows neither who asked nor
+//! which editor answered.
+//!
+//! Every type reads from a map (fixtures, plists) or from a sequence in field order (hot lists, as
+//! Lisp vectors). Lines and characters count from 0, characters in UTF-16 units.
+
+use serde::{Deserialize, Serialize};
+
+use super::position::{Position, Range};
+
+/// Everything known about one request, feature by feature; never fails as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Facts {
+    /// The file asked about; absent when there is none.
+    pub document: Option<DocumentFacts>,
+    /// Why nothing at all can be said about the file (`not-found`, `excluded` …).
+    pub trouble: Option<Trouble>,
+    /// The position as the editor resolved it: snapped, clamped, or found by name.
+    pub position: Option<Position>,
+    /// How often the asked symbol stands on the line; only for requests by `symbol`.
+    pub occurrences: Option<u32>,
+    /// Why there is no position (`out-of-range`, `symbol-not-found`, `no-position`).
+    pub position_trouble: Option<Trouble>,
+    /// Texts that differ from disk (modified buffers, odd encodings): path and whole text.
+    pub texts: Vec<Text>,
+    /// Paths that must appear nowhere, previews included.
+    pub excluded: Vec<String>,
+    pub symbol_at_position: Vec<Outcome<SymbolFact>>,
+    pub definitions: Vec<Outcome<PlaceFact>>,
+    pub document_symbols: Vec<Outcome<IndexEntry>>,
+    pub diagnostics: Vec<Outcome<DiagnosticFact>>,
+}
+
+/// The document block as the editor knows it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DocumentFacts {
+    /// Absolute local path; the answer's URI is the caller's spelling, else made from this.
+    pub path: String,
+    pub language_id: Option<String>,
+    pub line_count: Option<u32>,
+    pub version: Option<String>,
+    pub modified: bool,
+    pub disk_newer: bool,
+}
+
+/// An `unavailable` entry without its capability.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trouble {
+    pub code: String,
+    pub reason: String,
+    pub retry: bool,
+}
+
+/// The whole text of one file as the editor has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Text {
+    pub path: String,
+    pub text: String,
+    /// The buffer differs from the file.
+    pub modified: bool,
+}
+
+/// What one provider said about one feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome<T> {
+    pub provider: String,
+    /// `semantic`, `textual` or `unknown`.
+    pub kind: String,
+    /// `ok`, or an `unavailable` code.
+    pub status: String,
+    pub reason: Option<String>,
+    pub retry: bool,
+    pub items: Vec<T>,
+    /// Diagnostics only: whether the checker has spoken about the present text.
+    pub fresh: Option<bool>,
+}
+
+impl<T> Default for Outcome<T> {
+    fn default() -> Self {
+        Self {
+            provider: String::new(),
+            kind: "unknown".into(),
+            status: "ok".into(),
+            reason: None,
+            retry: false,
+            items: Vec::new(),
+            fresh: None,
+        }
+    }
+}
+
+/// The identifier that touches the position (field order: text, range, context).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SymbolFact {
+    pub text: String,
+    pub range: Range,
+    /// `code`, `comment` or `string`.
+    pub context: Option<String>,
+}
+
+/// A place that a provider named.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlaceFact {
+    /// Absolute path, or a URI of another scheme (`jar:…`).
+    pub file: String,
+    pub line: Option<u32>,
+    pub character: Option<u32>,
+    pub end_line: Option<u32>,
+    pub end_character: Option<u32>,
+    /// The name to find on the line when the provider gave only a line or a point.
+    pub name: Option<String>,
+    /// `definition`, `declaration`, `typeDefinition`, `implementation`.
+    pub role: Option<String>,
+    /// Qualified name of what encloses it.
+    pub container: Option<String>,
+}
+
+/// One node of an index as imenu gives it, positions already counted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IndexEntry {
+    pub name: String,
+    pub line: Option<u32>,
+    pub character: Option<u32>,
+    pub children: Option<Vec<IndexEntry>>,
+    /// What the backend says it is, in the backend's word (`def`, `class`, `Variables` …).
+    pub hint: Option<String>,
+}
+
+/// One problem (field order as below; a hot list).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiagnosticFact {
+    /// Absolute path; empty: the file asked about.
+    pub file: String,
+    /// `error`, `warning`, `info`, `hint`; anything else is `error`.
+    pub severity: String,
+    /// The tool's name, or the checker's function or symbol name to be stripped.
+    pub source: Option<String>,
+    pub code: Option<String>,
+    pub range: Range,
+    pub message: String,
+}
