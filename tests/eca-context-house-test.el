@@ -1,0 +1,33 @@
+;;; eca-context-house-test.el --- Tests of the project's files  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; What the README promises of the project's own files.
+
+;;; Code:
+
+(require 'ert)
+
+(defconst eca-context-house-test-root
+  (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
+  "The project's folder.")
+
+(defun eca-context-house-test-text (name)
+  "Return the text of the project's file NAME."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name name eca-context-house-test-root))
+    (buffer-string)))
+
+(ert-deftest eca-context-house-module-has-cargo-version ()
+  "The module under test is the one that Cargo.toml's version names."
+  (should (string-match "^version = \"\\([^\"]+\\)\"" (eca-context-house-test-text "Cargo.toml")))
+  (let ((version (match-string 1 (eca-context-house-test-text "Cargo.toml"))))
+    (should (string-suffix-p (format "eca-context-module-%s%s" version module-file-suffix)
+                             (getenv "ECA_CONTEXT_MODULE_FILE")))
+    (should (file-regular-p (getenv "ECA_CONTEXT_MODULE_FILE")))))
+
+(provide 'eca-context-house-test)
+;;; eca-context-house-test.el ends here

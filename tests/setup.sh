@@ -1,0 +1,120 @@
+#!/bin/bash
+# Installs what the tests, the demo and the lint need, and only what is missing. Needs no network once
+# everything is there. Without apt, or without the rights to use it, it names the missing things.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+emacs30_dir=/opt/emacs-30.1
+packages=(emacs-nox emacs-el elpa-flycheck elpa-package-lint elpa-dash elpa-s elpa-f elpa-markdown-mode
+          python3 python3-venv gcc libc6-dev make)
+# What the binaries of Emacs 30.1 link to beyond those of 28.2.
+libraries=(libgccjit0 libtree-sitter0 liblcms2-2 libgpm2 libgmp10 libsqlite3-0 libxml2 libasound2)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+is_installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+is_debian() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
+
+# The answer is only as good as the last run: a half-finished unpacking does not count as there.
+has_emacs30() { [[ $(emacs-30.1 --version 2>/dev/null | head -n 1) == "GNU Emacs 30.1" ]]; }
+has_emacs28() { [[ $(emacs --version 2>/dev/null | head -n 1) == "GNU Emacs 28."* ]]; }
+has_schema_tool() { .test/venv/bin/python -c 'import jsonschema' 2>/dev/null && cmp -s tests/requirements.txt .test/venv/requirements.txt; }
+
+as_root=()
+want_root() {
+    [[ $(id -u) -eq 0 ]] && return
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null ||
+        die "this needs root or sudo without a password, to install: $*"
+    as_root=(sudo -n)
+}
+apt_install() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "$@" >/dev/null </dev/null
+}
+
+install_packages() {
+    local missing=() name
+    for name in "${packages[@]}"; do
+        case $name in
+            # An own python, compiler or make serves as well as Debian's.
+            python3 | gcc | make) command -v "$name" >/dev/null || missing+=("$name") ;;
+            python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=("$name") ;;
+            libc6-dev) [[ -e /usr/include/stdio.h ]] || missing+=("$name") ;;
+            *) is_installed "$name" || missing+=("$name") ;;
+        esac
+    done
+    ((${#missing[@]})) || return 0
+    want_root "${missing[*]}"
+    say "installing ${missing[*]}"
+    "${as_root[@]}" apt-get update -qq
+    apt_install "${missing[@]}"
+}
+
+# Emacs 30.1 of Debian's backports, unpacked beside the system's Emacs. The lists of packages are
+# read into a folder of our own, so the machine's sources and pins stay as they are.
+install_emacs30() {
+    has_emacs30 && return
+    want_root "Emacs 30.1"
+    say "unpacking Emacs 30.1 into $emacs30_dir"
+    local work mirror name missing=()
+    work=$(mktemp -d)
+    # shellcheck disable=SC2064
+    trap "rm -rf '$work'" EXIT
+    mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debs"
+    mirror=$(apt-cache policy | sed -n 's/^ *[0-9]* \(https\{0,1\}:[^ ]*\) bookworm\/main .*/\1/p' | head -n 1)
+    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bookworm-backports main\n' \
+        "${mirror}" >"$work/backports.list"
+    local own=(-o "Dir::Etc::SourceList=$work/backports.list" -o Dir::Etc::SourceParts=/dev/null
+               -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
+    (cd "$work/debs" && apt-get "${own[@]}" update -qq &&
+        apt-get "${own[@]}" download -qq emacs-nox emacs-bin-common emacs-common emacs-el)
+    for name in "${libraries[@]}"; do is_installed "$name" || missing+=("$name"); done
+    if ((${#missing[@]})); then
+        "${as_root[@]}" apt-get update -qq
+        apt_install "${missing[@]}"
+    fi
+    "${as_root[@]}" mkdir -p "$emacs30_dir"
+    for name in "$work"/debs/*.deb; do "${as_root[@]}" dpkg -x "$name" "$emacs30_dir"; done
+    # The program looks for its files where Debian would have put them.
+    for name in share libexec lib; do
+        "${as_root[@]}" mkdir -p "/usr/$name/emacs"
+        "${as_root[@]}" ln -sfn "$emacs30_dir/usr/$name/emacs/30.1" "/usr/$name/emacs/30.1"
+    done
+    "${as_root[@]}" ln -sfn "$emacs30_dir/usr/bin/emacs-nox" /usr/local/bin/emacs-30.1
+    "${as_root[@]}" ln -sfn "$emacs30_dir/usr/bin/emacsclient.emacs" /usr/local/bin/emacsclient-30.1
+    rm -rf "$work"
+    trap - EXIT
+    has_emacs30 || die "the backports gave $(emacs-30.1 --version 2>&1 | head -n 1), not Emacs 30.1"
+}
+
+install_schema_tool() {
+    has_schema_tool && return
+    say "making .test/venv with $(tr '\n' ' ' <tests/requirements.txt)"
+    rm -rf .test/venv
+    python3 -m venv .test/venv
+    .test/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+    cp tests/requirements.txt .test/venv/requirements.txt
+}
+
+name_what_is_missing() {
+    local missing=()
+    has_emacs28 || missing+=("Emacs 28.2 as \`emacs' with its Lisp sources")
+    has_emacs30 || missing+=("Emacs 30.1 as \`emacs-30.1'")
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=("Python 3 with venv")
+    command -v cc >/dev/null || missing+=("a C compiler to link with")
+    ((${#missing[@]})) || return 0
+    local list
+    list=$(printf '%s, ' "${missing[@]}")
+    die "there is no apt here; please install ${list%, }, and the Emacs packages flycheck, package-lint, dash, s, f and markdown-mode"
+}
+
+command -v cargo >/dev/null || die "cargo is missing; please install a Rust toolchain, 1.88 or newer"
+mkdir -p .test
+if is_debian; then
+    install_packages
+    install_emacs30
+else
+    name_what_is_missing
+fi
+install_schema_tool
