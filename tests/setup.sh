@@ -63,8 +63,9 @@ install_emacs30() {
     trap "rm -rf '$work'" EXIT
     mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debs"
     mirror=$(apt-cache policy | sed -n 's/^ *[0-9]* \(https\{0,1\}:[^ ]*\) bookworm\/main .*/\1/p' | head -n 1)
+    [[ -n $mirror ]] || die "no source of Debian 12 (bookworm) is set up in apt; Emacs 30.1 is in its backports"
     printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bookworm-backports main\n' \
-        "${mirror}" >"$work/backports.list"
+        "$mirror" >"$work/backports.list"
     local own=(-o "Dir::Etc::SourceList=$work/backports.list" -o Dir::Etc::SourceParts=/dev/null
                -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
     (cd "$work/debs" && apt-get "${own[@]}" update -qq &&
