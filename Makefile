@@ -32,7 +32,7 @@ build: ## Build the module and put it where the Lisp files find it
 demo: setup build ## Ask a small project, print question and answer
 	@$(EMACS) -Q --batch -L lisp -l tests/demo.el -f demo
 
-test: setup build test-rust test-lisp ## Run all tests
+test: setup build test-rust test-lisp test-schema ## Run all tests
 
 test-rust: setup
 	@mkdir -p .test && rm -f "$$ECA_CONTEXT_ANSWERS_FILE"

@@ -29,5 +29,27 @@
                              (getenv "ECA_CONTEXT_MODULE_FILE")))
     (should (file-regular-p (getenv "ECA_CONTEXT_MODULE_FILE")))))
 
+(ert-deftest eca-context-house-readme-names-real-targets ()
+  "Each `make' word of the README is a target of the Makefile."
+  (let ((makefile (eca-context-house-test-text "Makefile"))
+        (readme (eca-context-house-test-text "README.org"))
+        (start 0)
+        (n-found 0))
+    (while (string-match "[~=]make \\([a-z-]+\\)[~=]" readme start)
+      (setq start (match-end 0)
+            n-found (1+ n-found))
+      (let ((target (match-string 1 readme)))
+        (should (string-match-p (format "^%s:" (regexp-quote target)) makefile))))
+    (should (> n-found 2))))
+
+(ert-deftest eca-context-house-protocol-page-is-for-any-editor ()
+  "Outside the per-editor table the protocol page names no word of Emacs."
+  (let ((page (car (split-string (eca-context-house-test-text "docs/protocol.md")
+                                 "^## Where each editor" t)))
+        (case-fold-search t))
+    (should (> (length page) 5000))
+    (should-not (string-match
+                 "emacs\\|elisp\\|xref\\|imenu\\|flymake\\|flycheck\\|eglot\\|\\_<buffer" page))))
+
 (provide 'eca-context-house-test)
 ;;; eca-context-house-test.el ends here

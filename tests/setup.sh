@@ -62,6 +62,7 @@ install_emacs30() {
     # shellcheck disable=SC2064
     trap "rm -rf '$work'" EXIT
     mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debs"
+    "${as_root[@]}" apt-get update -qq
     mirror=$(apt-cache policy | sed -n 's/^ *[0-9]* \(https\{0,1\}:[^ ]*\) bookworm\/main .*/\1/p' | head -n 1)
     [[ -n $mirror ]] || die "no source of Debian 12 (bookworm) is set up in apt; Emacs 30.1 is in its backports"
     printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bookworm-backports main\n' \
@@ -71,10 +72,7 @@ install_emacs30() {
     (cd "$work/debs" && apt-get "${own[@]}" update -qq &&
         apt-get "${own[@]}" download -qq emacs-nox emacs-bin-common emacs-common emacs-el)
     for name in "${libraries[@]}"; do is_installed "$name" || missing+=("$name"); done
-    if ((${#missing[@]})); then
-        "${as_root[@]}" apt-get update -qq
-        apt_install "${missing[@]}"
-    fi
+    ((${#missing[@]} == 0)) || apt_install "${missing[@]}"
     "${as_root[@]}" mkdir -p "$emacs30_dir"
     for name in "$work"/debs/*.deb; do "${as_root[@]}" dpkg -x "$name" "$emacs30_dir"; done
     # The program looks for its files where Debian would have put them.
