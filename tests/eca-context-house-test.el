@@ -51,5 +51,17 @@
     (should-not (string-match
                  "emacs\\|elisp\\|xref\\|imenu\\|flymake\\|flycheck\\|eglot\\|\\_<buffer" page))))
 
+(ert-deftest eca-context-house-protocol-page-shows-json ()
+  "Each example of the protocol page that claims to be JSON is JSON."
+  (let ((n-found 0))
+    (with-temp-buffer
+      (insert (eca-context-house-test-text "docs/protocol.md"))
+      (goto-char (point-min))
+      (while (re-search-forward "^```json\n" nil t)
+        (json-parse-string (buffer-substring (point) (progn (re-search-forward "^```$")
+                                                            (match-beginning 0))))
+        (setq n-found (1+ n-found))))
+    (should (> n-found 3))))
+
 (provide 'eca-context-house-test)
 ;;; eca-context-house-test.el ends here
