@@ -58,8 +58,11 @@
       (insert (eca-context-house-test-text "docs/protocol.md"))
       (goto-char (point-min))
       (while (re-search-forward "^```json\n" nil t)
-        (json-parse-string (buffer-substring (point) (progn (re-search-forward "^```$")
-                                                            (match-beginning 0))))
+        (should
+         (hash-table-p
+          (json-parse-string
+           (buffer-substring (point) (progn (re-search-forward "^```$")
+                                            (match-beginning 0))))))
         (setq n-found (1+ n-found))))
     (should (> n-found 3))))
 
