@@ -9,7 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// LSP 3.17 `Position`.
 ///
 /// *Units*: both from 0; `character` in UTF-16 code units.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
     pub line: u32,

@@ -1,0 +1,322 @@
+//! Facts become the answer: merge, order, dedupe, cut, and say what was cut. It knows no editor.
+
+use super::context::{
+    Context, Diagnostic, Diagnostics, Document, Provenance, Symbol, Truncation, Unavailable,
+};
+use super::diagnostics::{self, Near, severity_rank};
+use super::facts::{DiagnosticFact, DocumentFacts, Facts, Outcome, Trouble};
+use super::lines::{Lines, snap, trimmed, utf16_len};
+use super::locations::{MAX_PREVIEW_CHARS, locations};
+use super::plan::{BUILT, FEATURES, Plan, SEVERITIES};
+use super::position::{Position, Range};
+use super::{symbols, uri};
+
+/// The answer to `editor/getContext` that follows from `facts`.
+pub fn assemble(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Context {
+    let asked = facts.document.as_ref().map(|d| d.path.clone()).unwrap_or_default();
+    let mut out = Context {
+        uri: asked_uri(plan, facts.document.as_ref()),
+        document: facts.document.as_ref().map(document),
+        ..Context::default()
+    };
+    let Facts { trouble, position, position_trouble, occurrences, .. } = &facts;
+    let (trouble, position_trouble) = (trouble.clone(), position_trouble.clone());
+    let (position, occurrences) = (*position, *occurrences);
+    let mut symbol = Some(facts.symbol_at_position);
+    let mut definitions = Some(facts.definitions);
+    let mut document_symbols = Some(facts.document_symbols);
+    let needs_position = |name: &str| name != "documentSymbols";
+    for name in &plan.include {
+        if let Some(refusal) = refusal(plan, name) {
+            out.unavailable.push(refusal);
+            continue;
+        }
+        if let Some(trouble) = &trouble {
+            out.unavailable.push(entry(name, trouble));
+            continue;
+        }
+        if needs_position(name) {
+            if position.is_none() {
+                let fallback = Trouble {
+                    code: "no-position".into(),
+                    reason: "no position was given and the editor has none here".into(),
+                    retry: false,
+                };
+                let trouble = position_trouble.as_ref().unwrap_or(&fallback);
+                out.unavailable.push(entry(name, trouble));
+                continue;
+            }
+            out.position = position;
+            out.occurrences = occurrences.filter(|n| *n > 1);
+        }
+        match name.as_str() {
+            "symbolAtPosition" => {
+                let merged = merge(name, symbol.take().unwrap_or_default(), &mut out);
+                let preview = |range: Range| {
+                    lines.line(&asked, range.start.line).map(|t| trimmed(&t, MAX_PREVIEW_CHARS))
+                };
+                out.symbol_at_position = merged.map(|items| {
+                    items.into_iter().next().map(|s| Symbol {
+                        preview: preview(s.range),
+                        text: s.text,
+                        range: s.range,
+                        context: s.context,
+                    })
+                });
+            }
+            "definitions" => {
+                let spell = |file: &str| spelling(plan, &asked, file);
+                if let Some(items) = merge(name, definitions.take().unwrap_or_default(), &mut out) {
+                    let mut found = locations(items, lines, &spell);
+                    let total = found.len();
+                    if total > plan.limit as usize {
+                        found.truncate(plan.limit as usize);
+                        let cut = Truncation { returned: found.len(), total };
+                        out.truncated.insert(name.clone(), cut);
+                    }
+                    out.definitions = Some(found);
+                }
+            }
+            _ => {
+                let facts = document_symbols.take().unwrap_or_default();
+                if let Some(items) = merge(name, facts, &mut out) {
+                    let mut tree = symbols::tree(items, &asked, lines);
+                    if let Some(cut) = symbols::cut(&mut tree, plan.limit as usize) {
+                        out.truncated.insert(name.clone(), cut);
+                    }
+                    out.document_symbols = Some(tree);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The answer to `editor/getDiagnostics` that follows from `facts`.
+pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Diagnostics {
+    let asked = facts.document.as_ref().map(|d| d.path.clone()).unwrap_or_default();
+    let mut out = Diagnostics {
+        document: facts.document.as_ref().filter(|_| plan.uri.is_some()).map(document),
+        ..Diagnostics::default()
+    };
+    let mut items = Vec::new();
+    match &facts.trouble {
+        Some(trouble) => out.unavailable.push(entry("diagnostics", trouble)),
+        None => {
+            let mut fresh = Vec::new();
+            let mut answered = false;
+            for outcome in facts.diagnostics {
+                if outcome.status == "ok" {
+                    answered = true;
+                    fresh.push(outcome.fresh);
+                    items.extend(outcome.items);
+                } else {
+                    out.unavailable.push(failure("diagnostics", &outcome));
+                }
+            }
+            if answered {
+                out.fresh = if fresh.contains(&Some(false)) || !out.unavailable.is_empty() {
+                    Some(false)
+                } else if fresh.contains(&None) {
+                    None
+                } else {
+                    Some(true)
+                };
+                for entry in &mut out.unavailable {
+                    entry.code = "partial".into();
+                }
+            } else if out.unavailable.is_empty() {
+                out.unavailable.push(Unavailable {
+                    capability: "diagnostics".into(),
+                    code: "no-provider".into(),
+                    reason: "no checker is active in this file".into(),
+                    retry: false,
+                });
+            }
+        }
+    }
+    for item in &mut items {
+        if item.file.is_empty() {
+            item.file = asked.clone();
+        }
+        item.range = clamped(item.range, &item.file, lines);
+    }
+    items.retain(|d| !lines.is_excluded(&d.file));
+    let mut items = diagnostics::unique(items);
+    out.total = items.len();
+    if let Some(least) = plan.min_severity {
+        items.retain(|d| severity_rank(&d.severity) <= least);
+    }
+    items.sort_by(|a, b| (&a.file, a.range).cmp(&(&b.file, b.range)));
+    let near = plan.position().map(Near::Position).or(plan.range.map(Near::Range));
+    let keys: Vec<(Range, u8)> =
+        items.iter().map(|d| (d.range, severity_rank(&d.severity))).collect();
+    let mut chosen: Vec<usize> = match near {
+        Some(near) => diagnostics::near(&keys, near, plan.max_distance),
+        None => (0..items.len()).collect(),
+    };
+    let limit = plan.limit as usize;
+    if chosen.len() > limit {
+        out.truncated
+            .insert("diagnostics".into(), Truncation { returned: limit, total: chosen.len() });
+        if plan.position().is_none() {
+            // Not ordered by nearness: the most severe stay, in file order.
+            chosen.sort_by_key(|&item_idx| (keys[item_idx].1, item_idx));
+            chosen.truncate(limit);
+            chosen.sort_unstable();
+        }
+        chosen.truncate(limit);
+    }
+    let mut items: Vec<Option<DiagnosticFact>> = items.into_iter().map(Some).collect();
+    for item_idx in chosen {
+        let Some(d) = items[item_idx].take() else { continue };
+        out.diagnostics.push(Diagnostic {
+            uri: spelling(plan, &asked, &d.file),
+            severity: SEVERITIES[severity_rank(&d.severity) as usize],
+            source: d.source.as_deref().map(diagnostics::tool_name),
+            code: d.code,
+            range: d.range,
+            message: d.message,
+            distance: near.map(|near| diagnostics::distance(d.range, near)),
+        });
+    }
+    if plan.not_checked && out.diagnostics.is_empty() {
+        let reason = match (out.unavailable.first(), out.fresh) {
+            (Some(entry), _) => entry.reason.clone(),
+            (None, Some(false)) => "the checkers have not spoken about the present text".into(),
+            _ => return out,
+        };
+        out.diagnostics.push(Diagnostic {
+            uri: asked_uri(plan, facts.document.as_ref()).unwrap_or_default(),
+            severity: "info",
+            source: Some("eca-context".into()),
+            code: None,
+            range: Range::default(),
+            message: format!("not checked: {reason}"),
+            distance: None,
+        });
+    }
+    out
+}
+
+/// A range that a checker gave beyond the end of its line, or within a surrogate pair, is brought
+/// back onto the text.
+fn clamped(range: Range, path: &str, lines: &dyn Lines) -> Range {
+    let Some(n_lines) = lines.n_lines(path) else { return range };
+    let clamp = |p: Position| {
+        let line = p.line.min(n_lines.saturating_sub(1));
+        let text = lines.line(path, line).unwrap_or_default();
+        let character = if p.line > line { utf16_len(&text) } else { snap(&text, p.character) };
+        Position::new(line, character)
+    };
+    let (start, end) = (clamp(range.start), clamp(range.end));
+    // A problem past the end of its line is shown on the last character.
+    let lost = start == end && range.start != range.end;
+    let start = if lost && start.character > 0 {
+        let text = lines.line(path, start.line).unwrap_or_default();
+        Position::new(start.line, snap(&text, start.character - 1))
+    } else {
+        start
+    };
+    Range { start, end: end.max(start) }
+}
+
+fn document(facts: &DocumentFacts) -> Document {
+    Document {
+        language_id: facts.language_id.clone(),
+        line_count: facts.line_count,
+        version: facts.version.clone(),
+        modified: facts.modified,
+        disk_newer: facts.disk_newer,
+    }
+}
+
+fn asked_uri(plan: &Plan, document: Option<&DocumentFacts>) -> Option<String> {
+    plan.uri.clone().or_else(|| document.map(|d| uri::from_path(&d.path)))
+}
+
+/// The caller's spelling for the file that was asked for, else a percent-encoded URI.
+fn spelling(plan: &Plan, asked: &str, file: &str) -> String {
+    match &plan.uri {
+        Some(uri) if file == asked || uri::to_path(file).as_deref() == Some(asked) => uri.clone(),
+        _ => uri::from_path(file),
+    }
+}
+
+/// Why `name` is not even looked at: unknown, switched off, or not built.
+fn refusal(plan: &Plan, name: &str) -> Option<Unavailable> {
+    let (code, reason) = if !FEATURES.contains(&name) {
+        (
+            "unknown-capability",
+            format!("there is no feature {name}; known: {}", FEATURES.join(", ")),
+        )
+    } else if plan.disabled.iter().any(|d| d == name) {
+        ("disabled", format!("the user switched {name} off"))
+    } else if !BUILT.contains(&name) {
+        ("unsupported-by-provider", format!("this version does not answer {name} yet"))
+    } else {
+        return None;
+    };
+    Some(Unavailable { capability: name.into(), code: code.into(), reason, retry: false })
+}
+
+fn entry(name: &str, trouble: &Trouble) -> Unavailable {
+    Unavailable {
+        capability: name.into(),
+        code: trouble.code.clone(),
+        reason: trouble.reason.clone(),
+        retry: trouble.retry,
+    }
+}
+
+fn failure<T>(name: &str, outcome: &Outcome<T>) -> Unavailable {
+    let said = outcome.reason.as_deref().unwrap_or("gave no reason");
+    let reason = if outcome.provider.is_empty() {
+        said.to_string()
+    } else {
+        format!("{}: {said}", outcome.provider)
+    };
+    let retry = outcome.retry
+        || matches!(outcome.status.as_str(), "starting" | "busy" | "timeout" | "partial");
+    Unavailable { capability: name.into(), code: outcome.status.clone(), reason, retry }
+}
+
+/// One feature's items: a non-empty semantic answer excludes the others, several of one kind are
+/// joined. `None` when no provider could look; what failed is said in `out`.
+fn merge<T>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<Vec<T>> {
+    let (answered, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(|o| o.status == "ok");
+    if answered.is_empty() {
+        match failed.first() {
+            Some(outcome) => out.unavailable.push(failure(name, outcome)),
+            None => out.unavailable.push(Unavailable {
+                capability: name.into(),
+                code: "no-provider".into(),
+                reason: format!("nothing here answers {name}"),
+                retry: false,
+            }),
+        }
+        return None;
+    }
+    for outcome in &failed {
+        let mut entry = failure(name, outcome);
+        entry.code = "partial".into();
+        entry.retry = true;
+        out.unavailable.push(entry);
+    }
+    let kind = ["semantic", "textual", "unknown"]
+        .into_iter()
+        .find(|kind| answered.iter().any(|o| o.kind == *kind && !o.items.is_empty()))
+        .map_or_else(|| answered[0].kind.clone(), String::from);
+    let mut provenance = Provenance { kind, providers: Vec::new() };
+    let mut items = Vec::new();
+    for outcome in answered {
+        if outcome.kind == provenance.kind {
+            if !provenance.providers.contains(&outcome.provider) {
+                provenance.providers.push(outcome.provider);
+            }
+            items.extend(outcome.items);
+        }
+    }
+    out.provenance.insert(name.into(), provenance);
+    Some(items)
+}

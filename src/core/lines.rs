@@ -1,0 +1,119 @@
+//! Lines of text: the door to them, and counting in UTF-16 on one of them. It knows no file.
+
+/// Hands over the text of lines on demand.
+pub trait Lines {
+    /// The text of line `line` (from 0) of `path`, without its line ending; `None` when there is no
+    /// such line or the text cannot be read.
+    fn line(&self, path: &str, line: u32) -> Option<String>;
+    /// How many lines `path` has; `a\nb\n` has three.
+    fn n_lines(&self, path: &str) -> Option<u32>;
+    /// Whether the text at hand differs from the file on disk.
+    fn is_modified(&self, path: &str) -> bool;
+    /// Whether `path` must appear nowhere.
+    fn is_excluded(&self, path: &str) -> bool;
+}
+
+/// The length of `line` in UTF-16 units.
+pub fn utf16_len(line: &str) -> u32 {
+    line.chars().map(|c| c.len_utf16() as u32).sum()
+}
+
+/// `character` on `line`: inside a surrogate pair it is the pair's start, past the end the end.
+///
+/// *Units*: UTF-16, from 0.
+pub fn snap(line: &str, character: u32) -> u32 {
+    let mut at = 0;
+    for c in line.chars() {
+        let next = at + c.len_utf16() as u32;
+        if next > character {
+            return at;
+        }
+        at = next;
+    }
+    at
+}
+
+fn is_symbol_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '\u{300}'..='\u{36f}')
+}
+
+/// Where `name` stands on `line` as a whole symbol: the first such place at or after `from`, else
+/// the first on the line.
+///
+/// *Units*: start and end in UTF-16, from 0.
+pub fn find_symbol(line: &str, name: &str, from: u32) -> Option<(u32, u32)> {
+    if name.is_empty() {
+        return None;
+    }
+    // A character that the name itself holds (`-` of Lisp, `$` of JavaScript) is no boundary.
+    let inside = |c: char| is_symbol_char(c) || (!c.is_whitespace() && !c.is_ascii_punctuation());
+    let extra = |c: char| matches!(c, '-' | '$' | '?' | '!' | '*') && name.contains(c);
+    let mut first = None;
+    for (byte_idx, _) in line.match_indices(name) {
+        let before = line[..byte_idx].chars().next_back();
+        let after = line[byte_idx + name.len()..].chars().next();
+        let starts_word = name.chars().next().is_some_and(is_symbol_char);
+        let ends_word = name.chars().next_back().is_some_and(is_symbol_char);
+        let clash = |own: bool, c: Option<char>| c.is_some_and(|c| (own && inside(c)) || extra(c));
+        if clash(starts_word, before) || clash(ends_word, after) {
+            continue;
+        }
+        let start = utf16_len(&line[..byte_idx]);
+        let found = (start, start + utf16_len(name));
+        if start >= from {
+            return Some(found);
+        }
+        first.get_or_insert(found);
+    }
+    first
+}
+
+/// `line` trimmed and cut to at most `max_chars` characters.
+pub fn trimmed(line: &str, max_chars: usize) -> String {
+    line.trim().chars().take(max_chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c01_utf16_of_wide_text() {
+        for (line, start) in [
+            ("\tx = \"😀\"; bad()", 11),
+            ("cafe\u{301} = bad", 8),
+            ("s = \"👩\u{200d}👩\u{200d}👧\"; bad", 16),
+            ("s = \"🇵🇱\"; bad", 12),
+            ("變數 = bad", 5),
+            ("𠮷 = bad", 5),
+            ("let 𝒳 = bad", 9),
+            ("a\u{200b}b bad", 4),
+        ] {
+            assert_eq!(find_symbol(line, "bad", 0), Some((start, start + 3)), "{line}");
+        }
+    }
+
+    #[test]
+    fn c04_inside_a_pair_snaps_back() {
+        let line = "\tx = \"😀\"; bad()";
+        assert_eq!((snap(line, 6), snap(line, 7), snap(line, 8)), (6, 6, 8));
+    }
+
+    #[test]
+    fn c07_past_the_end_is_the_end() {
+        assert_eq!(snap("cd", 25), 2);
+    }
+
+    #[test]
+    fn whole_symbols_only() {
+        for (line, name, from, found) in [
+            ("foo-bar foo", "foo", 0, Some((0, 3))),
+            ("(foo-bar foo-ba)", "foo-ba", 0, Some((9, 15))),
+            ("subtotal total", "total", 0, Some((9, 14))),
+            ("a b a", "a", 3, Some((4, 5))),
+            ("abc", "b", 0, None),
+        ] {
+            assert_eq!(find_symbol(line, name, from), found, "{line} {name}");
+        }
+    }
+}

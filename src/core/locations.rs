@@ -1,0 +1,81 @@
+//! Places that providers named become Locations: the name's range, a preview, each place once. It
+//! knows no provider.
+
+use std::collections::HashSet;
+
+use super::context::Location;
+use super::facts::PlaceFact;
+use super::lines::{Lines, find_symbol, snap, trimmed, utf16_len};
+use super::position::Range;
+use super::uri;
+
+pub(crate) const MAX_PREVIEW_CHARS: usize = 200;
+
+/// The places as Locations, in the providers' order; excluded files and lines that are not there are
+/// left out. `spell` gives a path the spelling that the answer uses.
+pub(crate) fn locations(
+    places: Vec<PlaceFact>,
+    lines: &dyn Lines,
+    spell: &dyn Fn(&str) -> String,
+) -> Vec<Location> {
+    let has_definition = places.iter().any(|p| role(p) == "definition");
+    let mut seen = HashSet::new();
+    let mut out = Vec::new();
+    for place in places {
+        if has_definition && role(&place) != "definition" {
+            continue;
+        }
+        let Some(location) = location(place, lines, spell) else { continue };
+        if seen.insert((location.uri.clone(), location.range)) {
+            out.push(location);
+        }
+    }
+    out
+}
+
+fn role(place: &PlaceFact) -> &str {
+    place.role.as_deref().unwrap_or("definition")
+}
+
+fn location(
+    place: PlaceFact,
+    lines: &dyn Lines,
+    spell: &dyn Fn(&str) -> String,
+) -> Option<Location> {
+    let path = uri::to_path(&place.file).unwrap_or_else(|| place.file.clone());
+    if lines.is_excluded(&path) {
+        return None;
+    }
+    let line = place.line.unwrap_or(0);
+    let text = lines.line(&path, line);
+    if text.is_none() && lines.n_lines(&path).is_some() {
+        return None;
+    }
+    let role = role(&place).to_string();
+    let character = place.character.unwrap_or(0);
+    let range = match (&text, place.end_line, place.end_character) {
+        (None, Some(end_line), Some(end)) => Range::new(line, character, end_line, end),
+        (None, _, _) => Range::new(line, character, line, character),
+        (Some(text), Some(end_line), Some(end)) if end_line == line && end > character => {
+            Range::new(line, snap(text, character), line, snap(text, end))
+        }
+        (Some(text), _, _) => {
+            let name = place.name.as_deref().unwrap_or("");
+            match find_symbol(text, name, character) {
+                Some((start, end)) => Range::new(line, start, line, end),
+                None => {
+                    let at = snap(text, character.min(utf16_len(text)));
+                    Range::new(line, at, line, at)
+                }
+            }
+        }
+    };
+    Some(Location {
+        uri: spell(&place.file),
+        range,
+        role,
+        preview: text.map(|t| trimmed(&t, MAX_PREVIEW_CHARS)),
+        container: place.container,
+        modified: lines.is_modified(&path),
+    })
+}

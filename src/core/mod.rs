@@ -1,0 +1,14 @@
+//! Values in, values out. This floor knows no JSON text, no I/O, no clock, no thread, no Emacs and no
+//! `unsafe`.
+
+pub mod assemble;
+pub mod context;
+pub mod diagnostics;
+pub mod error;
+pub mod facts;
+pub mod lines;
+pub mod locations;
+pub mod plan;
+pub mod position;
+pub mod symbols;
+pub mod uri;

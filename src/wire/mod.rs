@@ -1,0 +1,144 @@
+//! JSON text and core values: requests in, finished bodies and frames out. It knows no editor and
+//! no process.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::core::assemble::{assemble, assemble_diagnostics};
+use crate::core::facts::Facts;
+use crate::core::lines::Lines;
+use crate::core::plan::{Method, Options, Plan, Request, plan};
+
+/// What Lisp is told to gather, or why the request is refused.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PlanOut {
+    Plan(Box<Plan>),
+    Refused { error: ErrorOut },
+}
+
+/// A JSON-RPC error object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ErrorOut {
+    pub code: i32,
+    pub message: String,
+}
+
+/// The plan for a request, or the error that answers it.
+pub fn plan_value(method: &str, params: Value, options: Options) -> PlanOut {
+    match plan(&Request { method: method.into(), params, options }) {
+        Ok(plan) => PlanOut::Plan(Box::new(plan)),
+        Err(e) => PlanOut::Refused { error: ErrorOut { code: e.code(), message: e.to_string() } },
+    }
+}
+
+/// The complete JSON-RPC body that answers a request; it never fails.
+///
+/// `id_json` is the request's id as JSON text. A bad param of `editor/getDiagnostics` is answered as
+/// a result, since today's servers read an error there as "clean".
+pub fn answer(
+    method: &str,
+    params: Value,
+    options: Options,
+    facts: Facts,
+    lines: &dyn Lines,
+    id_json: &str,
+) -> Vec<u8> {
+    let not_checked = options.not_checked;
+    let result = match plan(&Request { method: method.into(), params, options }) {
+        Ok(plan) => match plan.method {
+            Method::GetContext => text(&assemble(&plan, facts, lines)),
+            Method::GetDiagnostics => text(&assemble_diagnostics(&plan, facts, lines)),
+        },
+        Err(e) if method == "editor/getDiagnostics" => {
+            text(&refused_diagnostics(&e.to_string(), not_checked))
+        }
+        Err(e) => {
+            return error_body(id_json, e.code(), &e.to_string());
+        }
+    };
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id_json},\"result\":{result}}}").into_bytes()
+}
+
+/// The body of a JSON-RPC error.
+pub fn error_body(id_json: &str, code: i32, message: &str) -> Vec<u8> {
+    let error = text(&json!({"code": code, "message": message}));
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id_json},\"error\":{error}}}").into_bytes()
+}
+
+/// `body` behind its header, as it goes on the wire.
+///
+/// *Units*: `Content-Length` counts bytes.
+pub fn frame(body: &[u8]) -> Vec<u8> {
+    let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+    frame.extend_from_slice(body);
+    frame
+}
+
+fn refused_diagnostics(reason: &str, not_checked: bool) -> Value {
+    let entry = json!({"uri": "", "severity": "info", "source": "eca-context",
+        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
+        "message": format!("not checked: {reason}")});
+    json!({"diagnostics": if not_checked { vec![entry] } else { Vec::new() }, "total": 0,
+        "unavailable": [{"capability": "diagnostics", "code": "error", "reason": reason}]})
+}
+
+fn text<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("our own types have string keys and finite numbers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::FileLines;
+
+    fn check(method: &str, params: Value, id: &str) -> Value {
+        let lines = FileLines::new(Vec::new(), Vec::new());
+        let body = answer(method, params, Options::default(), Facts::default(), &lines, id);
+        serde_json::from_slice(&body).expect("an answer is JSON")
+    }
+
+    #[test]
+    fn c38_an_error_is_an_error_and_ids_stay() {
+        for id in ["0", "\"x\"", "1152921504606846976123"] {
+            let body = error_body(id, -32602, "m");
+            assert!(String::from_utf8_lossy(&body).contains(&format!("\"id\":{id},")));
+        }
+        let answer = check("editor/getContext", json!({"limit": 0}), "0");
+        assert_eq!(answer["error"]["code"], -32602);
+        assert!(answer.get("result").is_none());
+    }
+
+    #[test]
+    fn never_a_false_clean() {
+        let answer = check("editor/getDiagnostics", json!({"uri": "file:///a"}), "1");
+        assert_eq!(
+            answer["result"]["diagnostics"][0]["message"],
+            "not checked: no checker is active in this file"
+        );
+        let answer = check("editor/getDiagnostics", json!({"uri": 5}), "1");
+        assert_eq!(
+            answer["result"]["diagnostics"][0]["message"],
+            "not checked: uri: got 5, expected a string"
+        );
+        assert!(answer.get("error").is_none());
+    }
+
+    #[test]
+    fn every_name_is_answered_once() {
+        let include = json!({"uri": "file:///a", "include": ["references", "x", "definitions"]});
+        let answer = check("editor/getContext", include, "1");
+        let codes: Vec<_> = answer["result"]["unavailable"]
+            .as_array()
+            .expect("three entries")
+            .iter()
+            .map(|e| e["code"].as_str().unwrap_or("").to_string())
+            .collect();
+        assert_eq!(codes, ["unsupported-by-provider", "unknown-capability", "no-position"]);
+    }
+
+    #[test]
+    fn frames_count_bytes() {
+        assert_eq!(frame("é".as_bytes()), b"Content-Length: 2\r\n\r\n\xc3\xa9");
+    }
+}
