@@ -4,7 +4,7 @@
 //! Every type reads from a map (fixtures, plists) or from a sequence in field order (hot lists, as
 //! Lisp vectors). Lines and characters count from 0, characters in UTF-16 units.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::position::{Position, Range};
 
@@ -66,7 +66,7 @@ pub struct Text {
 
 /// What one provider said about one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Outcome<T> {
     pub provider: String,
     /// `semantic`, `textual` or `unknown`.
@@ -75,6 +75,7 @@ pub struct Outcome<T> {
     pub status: String,
     pub reason: Option<String>,
     pub retry: bool,
+    #[serde(deserialize_with = "readable")]
     pub items: Vec<T>,
     /// Diagnostics only: whether the checker has spoken about the present text.
     pub fresh: Option<bool>,
@@ -92,6 +93,18 @@ impl<T> Default for Outcome<T> {
             fresh: None,
         }
     }
+}
+
+/// The items that can be read; one that cannot is dropped, the others stay.
+fn readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
+    struct Item<T>(Option<T>);
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Item<T> {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            Ok(Self(T::deserialize(d).ok()))
+        }
+    }
+    let items = Vec::<Item<T>>::deserialize(d)?;
+    Ok(items.into_iter().filter_map(|item| item.0).collect())
 }
 
 /// The identifier that touches the position (field order: text, range, context).

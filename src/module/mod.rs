@@ -1,1 +1,161 @@
-//! The Emacs face.
+//! The Emacs face: Lisp values in, plists and finished frames out. It decides nothing and knows no
+//! neighbour of Emacs; errors are conditions under `eca-context-error`.
+
+mod de;
+
+use std::panic;
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde_json::Value as Json;
+
+use crate::core::facts::Facts;
+use crate::core::plan::Options;
+use crate::files::FileLines;
+use crate::wire;
+
+emacs::plugin_is_GPL_compatible!();
+
+emacs::define_errors! {
+    eca_context_error "eca-context failed" (error)
+    eca_context_bad_value "eca-context was given a Lisp value it cannot read" (eca_context_error)
+}
+
+/// Panics arrive as Lisp errors with their text, so nothing is printed.
+#[emacs::module(
+    name = "eca-context-module",
+    defun_prefix = "eca-context-module",
+    mod_in_name = false
+)]
+fn init(_: &Env) -> Result<()> {
+    panic::set_hook(Box::new(|_| ()));
+    Ok(())
+}
+
+/// Return the version of the module, a string.
+#[defun]
+fn version() -> Result<&'static str> {
+    Ok(env!("CARGO_PKG_VERSION"))
+}
+
+/// Return what to gather for METHOD with PARAMS under OPTIONS, as a plist.
+///
+/// The plist has `:features' (list of strings), `:limit', and where the request
+/// says so `:uri', `:line', `:character', `:symbol', `:occurrence'; or only
+/// `:error', a plist with `:code' and `:message'.
+/// PARAMS and OPTIONS are plists with keywords.
+#[defun]
+fn plan<'e>(
+    env: &'e Env,
+    method: Value<'e>,
+    params: Value<'e>,
+    options: Value<'e>,
+) -> Result<Value<'e>> {
+    let (method, params, options) = request(env, method, params, options)?;
+    let plan = serde_json::to_value(wire::plan_value(&method, params, options))
+        .map_err(|e| emacs::Error::msg(e.to_string()))?;
+    to_lisp(env, &plan)
+}
+
+/// Return the frame that answers request ID for METHOD, a unibyte string.
+///
+/// PARAMS and OPTIONS are plists with keywords, FACTS what was gathered.  ID is
+/// an integer, a float or a string.  The frame holds header and body; facts that
+/// cannot be read are an error in the answer, never an error here.
+#[defun]
+fn answer<'e>(
+    env: &'e Env,
+    id: Value<'e>,
+    method: Value<'e>,
+    params: Value<'e>,
+    options: Value<'e>,
+    facts: Value<'e>,
+) -> Result<Value<'e>> {
+    let id = id_text(env, id)?;
+    let (method, params, options) = request(env, method, params, options)?;
+    let body = match de::from_lisp::<Facts>(facts) {
+        Ok(mut facts) => {
+            let lines = FileLines::new(
+                std::mem::take(&mut facts.texts),
+                std::mem::take(&mut facts.excluded),
+            );
+            wire::answer(&method, params, options, facts, &lines, &id)
+        }
+        Err(error) => {
+            let message = format!("eca-context could not read its own facts: {error}");
+            wire::error_body(&id, -32603, &message)
+        }
+    };
+    wire::frame(&body).into_lisp(env)
+}
+
+/// Return the frame that answers request ID with the JSON-RPC error CODE and MESSAGE.
+#[defun]
+fn error_frame<'e>(
+    env: &'e Env,
+    id: Value<'e>,
+    code: i64,
+    message: Value<'e>,
+) -> Result<Value<'e>> {
+    let message = de::text(message).or_else(|e| bad_value(env, &e))?;
+    let body = wire::error_body(&id_text(env, id)?, code as i32, &message);
+    wire::frame(&body).into_lisp(env)
+}
+
+fn request<'e>(
+    env: &'e Env,
+    method: Value<'e>,
+    params: Value<'e>,
+    options: Value<'e>,
+) -> Result<(String, Json, Options)> {
+    let method = de::text(method).or_else(|e| bad_value(env, &e))?;
+    let params = de::from_lisp::<Json>(params).or_else(|e| bad_value(env, &e))?;
+    let options = de::from_lisp::<Options>(options).or_else(|e| bad_value(env, &e))?;
+    Ok((method, params, options))
+}
+
+/// The id as JSON text; integers of any size go through Lisp's own printing.
+fn id_text<'e>(env: &'e Env, id: Value<'e>) -> Result<String> {
+    if let Ok(number) = id.into_rust::<i64>() {
+        return Ok(number.to_string());
+    }
+    if let Ok(string) = de::text(id) {
+        return Ok(Json::from(string).to_string());
+    }
+    if !id.is_not_nil() {
+        return Ok("null".into());
+    }
+    let printed = env.call("number-to-string", (id,))?;
+    de::text(printed).or_else(|e| bad_value(env, &e))
+}
+
+fn bad_value<T>(env: &Env, error: &de::DeError) -> Result<T> {
+    env.signal(eca_context_bad_value, (error.to_string(),))
+}
+
+/// JSON as Lisp: objects are plists with keywords, arrays lists, null and false nil.
+fn to_lisp<'e>(env: &'e Env, json: &Json) -> Result<Value<'e>> {
+    match json {
+        Json::Null | Json::Bool(false) => ().into_lisp(env),
+        Json::Bool(true) => env.intern("t"),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => number.into_lisp(env),
+            None => number.as_f64().unwrap_or(0.0).into_lisp(env),
+        },
+        Json::String(text) => text.into_lisp(env),
+        Json::Array(items) => {
+            let mut list = ().into_lisp(env)?;
+            for item in items.iter().rev() {
+                list = env.cons(to_lisp(env, item)?, list)?;
+            }
+            Ok(list)
+        }
+        Json::Object(map) => {
+            let mut list = ().into_lisp(env)?;
+            for (key, value) in map.iter().rev() {
+                list = env.cons(to_lisp(env, value)?, list)?;
+                list = env.cons(env.intern(&format!(":{key}"))?, list)?;
+            }
+            Ok(list)
+        }
+    }
+}

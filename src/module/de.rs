@@ -1,0 +1,356 @@
+//! A serde `Deserializer` over Lisp values. It knows no protocol and no facts.
+//!
+//! nil is null, an empty object, an empty array, an empty string or false, by the type that is wanted;
+//! a vector or list is a sequence, or a struct in field order; a plist with keywords is a map. Every
+//! string arrives: what is not UTF-8 in it becomes U+FFFD.
+
+use std::fmt::Display;
+
+use emacs::{Env, ErrorKind, ModuleError, Value, Vector};
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+use thiserror::Error;
+
+emacs::use_symbols! {
+    nil t
+    integer => "integer"
+    float => "float"
+    string => "string"
+    symbol => "symbol"
+    cons => "cons"
+    vector => "vector"
+    json_false => ":json-false"
+    false_keyword => ":false"
+    null_keyword => ":null"
+    symbol_name => "symbol-name"
+    encode_coding_string => "encode-coding-string"
+    utf_8_emacs => "utf-8-emacs-unix"
+}
+
+/// A Lisp value that is not of the wanted shape, or a Lisp signal while it was read.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct DeError(String);
+
+impl de::Error for DeError {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl From<emacs::Error> for DeError {
+    fn from(error: emacs::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Reads a `T` from `value`.
+pub(crate) fn from_lisp<T: DeserializeOwned>(value: Value<'_>) -> Result<T, DeError> {
+    T::deserialize(Lisp { value })
+}
+
+/// The text of a Lisp string, whatever it holds.
+pub(crate) fn text(value: Value<'_>) -> Result<String, DeError> {
+    let bytes = match value.clone_string_contents() {
+        Ok(bytes) => bytes,
+        Err(error) if is_foreign_text(&error) => {
+            let env = value.env;
+            env.call(encode_coding_string, (value, utf_8_emacs))?.clone_string_contents()?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(String::from_utf8(bytes).unwrap_or_else(|e| lossy(e.as_bytes())))
+}
+
+/// One U+FFFD for each code point or byte that UTF-8 does not have: Emacs writes a surrogate in three
+/// bytes and a code point above U+10FFFF in four or five.
+fn lossy(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let error = match std::str::from_utf8(rest) {
+            Ok(valid) => {
+                out.push_str(valid);
+                break;
+            }
+            Err(error) => error,
+        };
+        let (valid, bad) = rest.split_at(error.valid_up_to());
+        out.push_str(&String::from_utf8_lossy(valid));
+        out.push('\u{fffd}');
+        let n_wanted = match bad[0] {
+            0xed => 3,
+            0xf4..=0xf7 => 4,
+            0xf8..=0xfb => 5,
+            _ => 1,
+        };
+        let n_more = bad[1..].iter().take_while(|b| (0x80..0xc0).contains(*b)).count();
+        rest = &bad[if n_more + 1 >= n_wanted { n_wanted } else { 1 }..];
+    }
+    out
+}
+
+fn is_foreign_text(error: &emacs::Error) -> bool {
+    matches!(
+        error.downcast_ref::<ErrorKind>(),
+        Some(ErrorKind::Module(ModuleError::NonUnicodeString { .. }))
+    )
+}
+
+/// What a Lisp value is, as far as reading it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Nil,
+    True,
+    False,
+    Integer,
+    Float,
+    String,
+    Symbol,
+    Plist,
+    List,
+    Vector,
+    Other,
+}
+
+struct Lisp<'e> {
+    value: Value<'e>,
+}
+
+impl<'e> Lisp<'e> {
+    fn env(&self) -> &'e Env {
+        self.value.env
+    }
+
+    fn kind(&self) -> Result<Kind, DeError> {
+        let env = self.env();
+        if !self.value.is_not_nil() {
+            return Ok(Kind::Nil);
+        }
+        let of_type = env.type_of(self.value)?;
+        let is = |name: &'static emacs::OnceGlobalRef| of_type == *name;
+        Ok(if is(string) {
+            Kind::String
+        } else if is(integer) {
+            Kind::Integer
+        } else if is(vector) {
+            Kind::Vector
+        } else if is(cons) {
+            let first: Value<'e> = self.value.car()?;
+            if first.is_not_nil() && symbol_text(first)?.is_some_and(|n| n.starts_with(':')) {
+                Kind::Plist
+            } else {
+                Kind::List
+            }
+        } else if is(float) {
+            Kind::Float
+        } else if is(symbol) {
+            if self.value == *t {
+                Kind::True
+            } else if self.value == *null_keyword {
+                Kind::Nil
+            } else if self.value == *json_false || self.value == *false_keyword {
+                Kind::False
+            } else {
+                Kind::Symbol
+            }
+        } else {
+            Kind::Other
+        })
+    }
+}
+
+/// The name of `value`, if it is a symbol.
+fn symbol_text(value: Value<'_>) -> Result<Option<String>, DeError> {
+    let env = value.env;
+    if env.type_of(value)? != *symbol {
+        return Ok(None);
+    }
+    Ok(Some(text(env.call(symbol_name, (value,))?)?))
+}
+
+impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
+    type Error = DeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.kind()? {
+            Kind::Nil => visitor.visit_unit(),
+            Kind::True => visitor.visit_bool(true),
+            Kind::False => visitor.visit_bool(false),
+            Kind::Integer => match self.value.into_rust::<i64>() {
+                Ok(number) => visitor.visit_i64(number),
+                Err(_) => visitor.visit_f64(f64::INFINITY),
+            },
+            Kind::Float => visitor.visit_f64(self.value.into_rust()?),
+            Kind::String => visitor.visit_string(text(self.value)?),
+            Kind::Symbol => visitor.visit_string(symbol_text(self.value)?.unwrap_or_default()),
+            Kind::Plist => visitor.visit_map(Plist { rest: self.value, entry: None }),
+            Kind::List => visitor.visit_seq(List { rest: self.value }),
+            Kind::Vector => visitor.visit_seq(Items::new(self.value)?),
+            Kind::Other => Err(de::Error::custom("a Lisp value of a type that JSON does not have")),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.kind()? {
+            Kind::Nil => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.kind()? {
+            Kind::Nil | Kind::False => visitor.visit_bool(false),
+            _ => visitor.visit_bool(true),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.kind()? {
+            Kind::Nil => visitor.visit_seq(List { rest: self.value }),
+            Kind::Plist => visitor.visit_seq(List { rest: self.value }),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.kind()? {
+            Kind::Nil => visitor.visit_map(Plist { rest: self.value, entry: None }),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.kind()? {
+            Kind::Nil => visitor.visit_string(String::new()),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        self.deserialize_string(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
+        newtype_struct tuple tuple_struct enum identifier ignored_any
+    }
+}
+
+/// The items of a list; a tail that is no list ends it.
+struct List<'e> {
+    rest: Value<'e>,
+}
+
+impl<'e> List<'e> {
+    fn next(&mut self) -> Result<Option<Value<'e>>, DeError> {
+        let env = self.rest.env;
+        if !self.rest.is_not_nil() || env.type_of(self.rest)? != *cons {
+            return Ok(None);
+        }
+        let item = self.rest.car()?;
+        self.rest = self.rest.cdr()?;
+        Ok(Some(item))
+    }
+}
+
+impl<'de, 'e> SeqAccess<'de> for List<'e> {
+    type Error = DeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DeError> {
+        self.next()?.map(|value| seed.deserialize(Lisp { value })).transpose()
+    }
+}
+
+struct Items<'e> {
+    vector: Vector<'e>,
+    item_idx: usize,
+}
+
+impl<'e> Items<'e> {
+    fn new(value: Value<'e>) -> Result<Self, DeError> {
+        Ok(Self { vector: value.into_rust()?, item_idx: 0 })
+    }
+}
+
+impl<'de, 'e> SeqAccess<'de> for Items<'e> {
+    type Error = DeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DeError> {
+        if self.item_idx >= self.vector.len() {
+            return Ok(None);
+        }
+        let value = self.vector.get(self.item_idx)?;
+        self.item_idx += 1;
+        seed.deserialize(Lisp { value }).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.vector.len() - self.item_idx)
+    }
+}
+
+struct Plist<'e> {
+    rest: Value<'e>,
+    entry: Option<Value<'e>>,
+}
+
+impl<'de, 'e> MapAccess<'de> for Plist<'e> {
+    type Error = DeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DeError> {
+        let mut list = List { rest: self.rest };
+        let Some(key) = list.next()? else { return Ok(None) };
+        self.entry = list.next()?;
+        self.rest = list.rest;
+        let name = symbol_text(key)?.ok_or_else(|| DeError("a plist key is no symbol".into()))?;
+        let name = name.strip_prefix(':').unwrap_or(&name).to_string();
+        let key: de::value::StringDeserializer<DeError> = name.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DeError> {
+        match self.entry.take() {
+            Some(value) => seed.deserialize(Lisp { value }),
+            None => Err(DeError("a plist ends with a key".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lossy;
+
+    #[test]
+    fn c11_each_foreign_code_point_is_one_mark() {
+        for (bytes, text) in [
+            (&b"a\xe9b"[..], "a\u{fffd}b"),
+            (b"a\xed\xa0\xbdb", "a\u{fffd}b"),
+            (b"a\xf8\x88\x80\x80\x80b", "a\u{fffd}b"),
+            (b"a\xf4\x90\x80\x80b", "a\u{fffd}b"),
+            (b"\xc3\xa9\xe9", "é\u{fffd}"),
+        ] {
+            assert_eq!(lossy(bytes), text);
+        }
+    }
+}
