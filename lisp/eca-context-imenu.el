@@ -1,0 +1,79 @@
+;;; eca-context-imenu.el --- The document symbols that imenu knows  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; A fresh index from the buffer's own index function; the user's cached one stays as it is.  No
+;; entry's function is ever called.
+
+;;; Code:
+
+(require 'imenu)
+(require 'eca-context-position)
+
+(defun eca-context-imenu-document-symbols (_request _callback)
+  "Return the buffer's symbols as imenu's index function finds them, an outcome.
+Items are vectors NAME, LINE, CHARACTER, CHILDREN."
+  (condition-case err
+      (let* ((imenu-auto-rescan nil)
+             (imenu--index-alist nil)
+             (index (save-excursion (funcall imenu-create-index-function)))
+             (positions (eca-context-imenu--positions index))
+             (table (make-hash-table)))
+        (let ((places (eca-context-position-sweep positions)))
+          (while positions
+            (puthash (pop positions) (pop places) table)))
+        (list :provider "imenu" :kind "textual" :status "ok"
+              :items (eca-context-imenu--entries index table)))
+    (imenu-unavailable
+     (list :provider "imenu" :kind "textual" :status "unsupported-by-provider"
+           :reason (error-message-string err)))))
+
+(defun eca-context-imenu--position (value)
+  "Return the buffer position that an entry's VALUE names, or nil."
+  (let ((value (if (consp value) (car value) value)))
+    (cond ((and (integerp value) (> value 0)) value)
+          ((and (markerp value) (eq (marker-buffer value) (current-buffer)))
+           (marker-position value))
+          ((and (overlayp value) (eq (overlay-buffer value) (current-buffer)))
+           (overlay-start value)))))
+
+(defun eca-context-imenu--group-p (value)
+  "Return non-nil if an entry's VALUE is a list of entries."
+  (or (null value)
+      (and (consp value) (listp (cdr value))
+           (consp (car value)) (stringp (caar value)))))
+
+(defun eca-context-imenu--rescan-p (entry)
+  "Return non-nil if ENTRY is the one that imenu adds to rescan."
+  (and (equal (car entry) "*Rescan*") (integerp (cdr entry)) (< (cdr entry) 0)))
+
+(defun eca-context-imenu--positions (index)
+  "Return the positions in INDEX, without order."
+  (let (positions)
+    (dolist (entry index)
+      (when (consp entry)
+        (if (eca-context-imenu--group-p (cdr entry))
+            (setq positions (nconc (eca-context-imenu--positions (cdr entry)) positions))
+          (let ((pos (eca-context-imenu--position (cdr entry))))
+            (when pos (push pos positions))))))
+    positions))
+
+(defun eca-context-imenu--entries (index table)
+  "Return INDEX as vectors; TABLE maps positions to conses of line and character."
+  (let (entries)
+    (dolist (entry index)
+      (when (and (consp entry) (stringp (car entry)) (not (eca-context-imenu--rescan-p entry)))
+        (let ((name (substring-no-properties (car entry))))
+          (if (eca-context-imenu--group-p (cdr entry))
+              (push (vector name nil nil
+                            (vconcat (eca-context-imenu--entries (cdr entry) table)))
+                    entries)
+            (let ((place (gethash (eca-context-imenu--position (cdr entry)) table)))
+              (push (vector name (car place) (cdr place)) entries))))))
+    (nreverse entries)))
+
+(provide 'eca-context-imenu)
+;;; eca-context-imenu.el ends here

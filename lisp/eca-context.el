@@ -1,0 +1,79 @@
+;;; eca-context.el --- Editor context for AI agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1"))
+;; Keywords: tools, languages
+;; URL: https://github.com/editor-code-assistant/eca-context
+
+;;; Commentary:
+
+;; An agent asks through eca-emacs; Emacs answers with what it knows: the symbol at a position, its
+;; definitions, the symbols of a document, the diagnostics near a place.
+
+;;; Code:
+
+(require 'eca-context-module)
+
+(declare-function eca-context-eca-install "eca-context-eca")
+(declare-function eca-context-eca-uninstall "eca-context-eca")
+
+(defgroup eca-context nil
+  "Editor context for AI agents."
+  :group 'tools
+  :prefix "eca-context-")
+
+(defcustom eca-context-disabled-features nil
+  "Features that are not answered: advertised false, asked `disabled'."
+  :type '(set (const "symbolAtPosition") (const "definitions") (const "documentSymbols"))
+  :group 'eca-context)
+
+(defcustom eca-context-time-limit 10
+  "Seconds within which every request is answered with what is known."
+  :type 'number
+  :group 'eca-context)
+
+(defcustom eca-context-limit 100
+  "Most items in each list where the request does not say."
+  :type 'natnum
+  :group 'eca-context)
+
+(defcustom eca-context-report-not-checked t
+  "Whether a diagnostics answer that nobody checked says so in one entry.
+Agents read an empty list as \"clean\"."
+  :type 'boolean
+  :group 'eca-context)
+
+(defcustom eca-context-excluded-files
+  '("/\\.env\\(\\.[^/]*\\)?\\'" "\\.gpg\\'" "\\.pem\\'" "\\.key\\'" "/\\.netrc\\'"
+    "/\\.authinfo\\(\\.[^/]*\\)?\\'" "/id_\\(rsa\\|dsa\\|ecdsa\\|ed25519\\)\\'")
+  "Regexps of absolute file names that appear nowhere in an answer."
+  :type '(repeat regexp)
+  :group 'eca-context)
+
+(defun eca-context-options ()
+  "Return the options that the module needs, a plist."
+  (list :disabled eca-context-disabled-features
+        :limit eca-context-limit
+        :maxLimit 1000
+        :notChecked (and eca-context-report-not-checked t)))
+
+;;;###autoload
+(define-minor-mode eca-context-mode
+  "Answer what the agent server of eca-emacs asks about the editor.
+Without a usable module the mode says so and stays off."
+  :global t
+  :group 'eca-context
+  (require 'eca-context-eca)
+  (if (not eca-context-mode)
+      (eca-context-eca-uninstall)
+    (let ((trouble (or (eca-context-module-trouble) (eca-context-eca-install))))
+      (when trouble
+        (setq eca-context-mode nil)
+        (eca-context-eca-uninstall)
+        (message "eca-context: %s" trouble)))))
+
+(provide 'eca-context)
+;;; eca-context.el ends here
