@@ -2,8 +2,9 @@
 
     schema.py SCHEMA ANSWERS.jsonl
 
-Each line of ANSWERS is {"method": M, "params": P, "result": R} or {"method": M, "params": P, "error": E}; params may be
-absent. The schema holds a definition for the params and one for the result of each method. Prints each fault with its
+Each line of ANSWERS is {"method": M, "answer": BODY}, BODY being the whole JSON-RPC answer. With good params a line may
+say {"method": M, "params": P, "answer": BODY}. The schema holds a definition for the params and one for the result of each
+method. Prints each fault with its
 line, then one line that sums up; the status is 1 if there is a fault or nothing to validate.
 """
 
@@ -27,10 +28,11 @@ def definition_names(method):
 
 
 def validator(schema, names):
+    """A validator of the first of NAMES that the schema defines; of nothing at all if it defines none."""
     for name in names:
         if name in schema["$defs"]:
             return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
-    raise SystemExit(f"the schema defines none of {', '.join(names)}")
+    return Draft202012Validator(False)
 
 
 def main(schema_path, answers_path):
@@ -41,21 +43,23 @@ def main(schema_path, answers_path):
     n_answers = n_faults = 0
     with open(answers_path, encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
-            answer = json.loads(text)
-            method = answer["method"]
+            line = json.loads(text)
+            method, answer = line["method"], line["answer"]
             if method not in validators:
                 params, result = definition_names(method)
                 validators[method] = validator(schema, params), validator(schema, result)
             params, result = validators[method]
             n_answers += 1
-            if ("result" in answer) == ("error" in answer):
+            if answer.get("jsonrpc") != "2.0" or "id" not in answer:
+                faults = ["no JSON-RPC 2.0 answer"]
+            elif ("result" in answer) == ("error" in answer):
                 faults = ["neither result nor error, or both"]
             elif "error" in answer:
                 faults = [e.message for e in Draft202012Validator(ERROR).iter_errors(answer["error"])]
             else:
                 faults = [f"result{e.json_path[1:]}: {e.message}" for e in result.iter_errors(answer["result"])]
-                if "params" in answer:
-                    faults += [f"params{e.json_path[1:]}: {e.message}" for e in params.iter_errors(answer["params"])]
+            if "params" in line:
+                faults += [f"params{e.json_path[1:]}: {e.message}" for e in params.iter_errors(line["params"])]
             for fault in faults:
                 print(f"{answers_path}:{number}: {method}: {fault}")
             n_faults += bool(faults)
