@@ -100,7 +100,7 @@ in the caller.  An unusable module is an error here."
            return file))
 
 (defun eca-context-collect--inside-p (file roots)
-  "Return non-nil if FILE lies in one of ROOTS, symlinks followed; nil ROOTS is all."
+  "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
   (or (null roots)
       (let ((true (file-truename file)))
         (seq-some (lambda (root) (string-prefix-p (file-name-as-directory (file-truename root)) true))
@@ -178,7 +178,7 @@ Between two features Emacs serves the user.  CONTEXT holds the deadline."
                                   (append (list :path path) context) next))))))
 
 (defun eca-context-collect--run (functions buffer point request next)
-  "Call FUNCTIONS in BUFFER at POINT with REQUEST; call NEXT once with the outcomes."
+  "Call FUNCTIONS in BUFFER at POINT with REQUEST; give NEXT their outcomes."
   (let* ((outcomes nil)
          (n-waiting 1)
          (is-over nil)
@@ -214,7 +214,7 @@ Between two features Emacs serves the user.  CONTEXT holds the deadline."
                                  (funcall finish)))))))
 
 (defun eca-context-collect--call (function buffer point request callback)
-  "Call FUNCTION in BUFFER at POINT with REQUEST and CALLBACK; a fault is an outcome."
+  "Call FUNCTION in BUFFER at POINT with REQUEST and CALLBACK, guarded."
   (let ((inhibit-message t)
         (message-log-max nil)
         (inhibit-interaction t)
@@ -236,7 +236,7 @@ Between two features Emacs serves the user.  CONTEXT holds the deadline."
              :reason (error-message-string err))))))
 
 (defun eca-context-collect--document (path visiting)
-  "Return the document block of the current buffer, which holds PATH.
+  "Return the document block of the current buffer, the text of PATH.
 VISITING is nil if it is a background copy."
   (list :path path
         :languageId (string-remove-suffix
@@ -248,7 +248,7 @@ VISITING is nil if it is a background copy."
                         (not (verify-visited-file-modtime (current-buffer))) t)))
 
 (defun eca-context-collect--texts (path visiting)
-  "Return the current buffer's text for the module where PATH on disk will not do.
+  "Return the buffer's text for the module where PATH on disk will not do.
 VISITING is nil if the buffer is a background copy of the file."
   (when (or (not (memq (coding-system-base (or buffer-file-coding-system 'undecided))
                        '(utf-8 undecided us-ascii prefer-utf-8)))
@@ -291,7 +291,7 @@ Without one it is point, if VISITING, the buffer the user has."
                                (with-current-buffer visiting (point)))))))))
 
 (defun eca-context-collect--background (path)
-  "Return a hidden buffer with the text of PATH in its mode; no hook of a mode runs."
+  "Return a hidden buffer with the text of PATH, in its mode without hooks."
   (let ((buffer (generate-new-buffer " *eca-context*" t)))
     (with-current-buffer buffer
       (let ((enable-local-variables nil)

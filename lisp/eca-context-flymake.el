@@ -14,7 +14,7 @@
 (require 'eca-context-position)
 
 (defun eca-context-flymake-diagnostics (request _callback)
-  "Return what flymake says about the current buffer, an outcome, or nil.
+  "Return the diagnostics of flymake in the current buffer, an outcome, or nil.
 REQUEST holds the `:path' of the file."
   (when (bound-and-true-p flymake-mode)
     (let* ((diagnostics (save-restriction (widen) (flymake-diagnostics)))
@@ -36,7 +36,7 @@ REQUEST holds the `:path' of the file."
                                        (flymake-diagnostic-text d))))
                            diagnostics)))))
 
-(declare-function flymake-diagnostic-code "flymake" (diag))
+(declare-function flymake-diagnostic-code "ext:flymake" (diag) t)
 
 (defun eca-context-flymake--severity (type)
   "Return the word of severity for the flymake diagnostic TYPE."

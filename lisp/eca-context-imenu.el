@@ -14,7 +14,7 @@
 (require 'eca-context-position)
 
 (defun eca-context-imenu-document-symbols (_request _callback)
-  "Return the buffer's symbols as imenu's index function finds them, an outcome.
+  "Return the buffer's symbols by imenu's own index function, an outcome.
 Items are vectors NAME, LINE, CHARACTER, CHILDREN."
   (condition-case err
       (let* ((imenu-auto-rescan nil)
@@ -47,7 +47,7 @@ Items are vectors NAME, LINE, CHARACTER, CHILDREN."
            (consp (car value)) (stringp (caar value)))))
 
 (defun eca-context-imenu--rescan-p (entry)
-  "Return non-nil if ENTRY is the one that imenu adds to rescan."
+  "Return non-nil if ENTRY is imenu's own one to rescan."
   (and (equal (car entry) "*Rescan*") (integerp (cdr entry)) (< (cdr entry) 0)))
 
 (defun eca-context-imenu--positions (index)

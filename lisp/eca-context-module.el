@@ -27,7 +27,7 @@
                     eca-context-module--folder))
 
 (defun eca-context-module-trouble ()
-  "Load the module unless it is loaded; return what is wrong, a sentence, or nil."
+  "Load the module unless it is loaded; return nil or a sentence of trouble."
   (let ((file (eca-context-module-file)))
     (cond
      ((not (fboundp 'module-load))
@@ -51,7 +51,7 @@
 
 ;;;###autoload
 (defun eca-context-build-module ()
-  "Build the module with cargo, in the background, and put it beside the Lisp files.
+  "Build the module with cargo in the background, beside the Lisp files.
 The output is in a compilation buffer."
   (interactive)
   (let ((root (file-name-directory (directory-file-name eca-context-module--folder))))

@@ -60,7 +60,7 @@ one ascending pass over the buffer, whatever the number of positions."
       (line-number-at-pos nil t))))
 
 (defun eca-context-position-to-point (line character)
-  "Return the buffer position of LINE and CHARACTER, or nil if there is no such line.
+  "Return the buffer position of LINE and CHARACTER; nil: no such line.
 A CHARACTER past the end means the end; within a surrogate pair, its start."
   (save-excursion
     (save-restriction
@@ -105,7 +105,7 @@ not stand there so often.  Return nil when there is no such line."
       (cons found n))))
 
 (defun eca-context-position--whole-p (beg end)
-  "Return non-nil if no symbol goes on beyond BEG or END."
+  "Return non-nil if BEG and END are where a symbol begins and ends."
   (let ((inside (lambda (char) (and char (memq (char-syntax char) '(?w ?_))))))
     (not (or (and (funcall inside (char-after beg)) (funcall inside (char-before beg)))
              (and (funcall inside (char-before end)) (funcall inside (char-after end)))))))

@@ -16,10 +16,10 @@
 (require 'xref)
 (require 'eca-context-position)
 
-(declare-function xref-elisp-location-p "elisp-mode" (cl-x))
-(declare-function xref-elisp-location-symbol "elisp-mode" (cl-x))
-(declare-function xref-elisp-location-type "elisp-mode" (cl-x))
-(declare-function xref-elisp-location-file "elisp-mode" (cl-x))
+(declare-function xref-elisp-location-p "ext:elisp-mode" (cl-x) t)
+(declare-function xref-elisp-location-symbol "ext:elisp-mode" (cl-x) t)
+(declare-function xref-elisp-location-type "ext:elisp-mode" (cl-x) t)
+(declare-function xref-elisp-location-file "ext:elisp-mode" (cl-x) t)
 (defvar tags-file-name)
 (defvar tags-table-list)
 
@@ -50,7 +50,7 @@
     (nreverse (delete-dups functions))))
 
 (defun eca-context-xref--kind (backend)
-  "Return the provenance of what BACKEND says."
+  "Return the provenance of the places of BACKEND."
   (pcase backend
     ('etags "textual")
     ((or 'elisp 'eglot 'xref-lsp) "semantic")
@@ -80,7 +80,7 @@
               (list :provider provider :kind kind :status "ok" :items items))))))))
 
 (defun eca-context-xref--place (item name)
-  "Return where ITEM points, a vector for the module, or nil; NAME is the name there."
+  "Return the place of ITEM, a vector for the module, or nil; NAME stands there."
   (let ((location (xref-item-location item)))
     (cond
      ((xref-file-location-p location)
