@@ -42,6 +42,23 @@
         (should (string-match-p (format "^%s:" (regexp-quote target)) makefile))))
     (should (> n-found 2))))
 
+(ert-deftest eca-context-house-readme-names-real-commands ()
+  "Each `M-x eca-context-' of the README is defined in the Lisp files."
+  (let ((readme (eca-context-house-test-text "README.org"))
+        (lisp (mapconcat #'eca-context-house-test-text
+                         (directory-files (expand-file-name "lisp" eca-context-house-test-root)
+                                          t "\\.el\\'")
+                         "\n"))
+        (start 0)
+        missing)
+    (while (string-match "M-x \\(eca-context-[a-z-]+\\)" readme start)
+      (setq start (match-end 0))
+      (let ((command (match-string 1 readme)))
+        (unless (string-match-p (format "^(\\(defun\\|define-minor-mode\\) %s\\_>" command) lisp)
+          (push command missing))))
+    (should (> start 0))
+    (should-not missing)))
+
 (ert-deftest eca-context-house-protocol-page-is-for-any-editor ()
   "Outside the per-editor table the protocol page names no word of Emacs."
   (let ((page (car (split-string (eca-context-house-test-text "docs/protocol.md")
