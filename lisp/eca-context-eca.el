@@ -6,12 +6,15 @@
 ;;; Commentary:
 
 ;; The only file that names what belongs to eca-emacs: advice on its request handler and on the
-;; capabilities it sends, added and removed by `eca-context-mode'.
+;; capabilities it sends, added and removed by `eca-context-mode'.  Advice goes by name, so eca-emacs
+;; may be loaded before or after.  It knows no provider and no protocol but the names of the methods.
 
 ;;; Code:
 
+(require 'seq)
 (require 'eca-context)
 (require 'eca-context-collect)
+(require 'eca-context-log)
 
 (declare-function eca--session-process "ext:eca-util" (session) t)
 (declare-function eca--session-workspace-folders "ext:eca-util" (session) t)
@@ -20,68 +23,109 @@
 (defconst eca-context-eca--methods '("editor/getContext" "editor/getDiagnostics")
   "The requests that are answered here; all others are eca-emacs' own.")
 
+(defconst eca-context-eca--needed
+  '((eca--handle-server-request 2) (eca-api-request-async 3)
+    (eca--session-process 1) (eca--session-workspace-folders 1))
+  "Each function of eca-emacs that is needed, and with how many arguments.")
+
+(defun eca-context-eca-trouble ()
+  "Return why the loaded eca-emacs cannot be served, a sentence, or nil.
+Nil also when none is loaded yet."
+  (let ((faults (seq-remove
+                 (lambda (need)
+                   (and (fboundp (car need))
+                        (pcase-let ((`(,least . ,most) (func-arity (car need)))
+                                    (n (cadr need)))
+                          (and (<= least n) (or (eq most 'many) (<= n most))))))
+                 eca-context-eca--needed)))
+    (and faults
+         (featurep 'eca)
+         (format "this eca-emacs does not have what eca-context needs (%s); update eca-context"
+                 (mapconcat (lambda (need) (symbol-name (car need))) faults ", ")))))
+
 (defun eca-context-eca-install ()
-  "Answer the server's requests; return nil, or why that is not possible."
-  (cond
-   ((and (featurep 'eca)
-         (not (and (fboundp 'eca--handle-server-request) (fboundp 'eca-api-request-async)
-                   (fboundp 'eca--session-process) (fboundp 'eca--session-workspace-folders))))
-    "this version of eca-emacs is not known; update eca-context")
-   (t
-    (advice-add 'eca--handle-server-request :around #'eca-context-eca--handle)
-    (advice-add 'eca-api-request-async :filter-args #'eca-context-eca--request)
-    (when (bound-and-true-p eca--sessions)
-      (message "eca-context: M-x eca-restart makes the running server see what is answered"))
-    nil)))
+  "Answer the server's requests; return nil, or a sentence telling why not.
+With a sentence nothing is advised.  If a server is running that was not told
+of the capabilities, the echo area tells what to do."
+  (or (eca-context-eca-trouble)
+      (progn
+        (advice-add 'eca--handle-server-request :around #'eca-context-eca--handle)
+        (advice-add 'eca-api-request-async :filter-args #'eca-context-eca--request)
+        (when (eca-context-eca--running-p)
+          (message "eca-context: M-x eca-restart tells the running server what it can ask"))
+        nil)))
 
 (defun eca-context-eca-uninstall ()
   "Leave eca-emacs as it was."
   (advice-remove 'eca--handle-server-request #'eca-context-eca--handle)
   (advice-remove 'eca-api-request-async #'eca-context-eca--request))
 
+(defun eca-context-eca--running-p ()
+  "Return non-nil if a session's server is running."
+  (seq-some (lambda (entry) (process-live-p (eca--session-process (cdr entry))))
+            (bound-and-true-p eca--sessions)))
+
+;;;; Requests
+
 (defun eca-context-eca--handle (original session request)
-  "Answer REQUEST of SESSION if it is ours, else call ORIGINAL."
-  (if (not (member (plist-get request :method) eca-context-eca--methods))
+  "Answer REQUEST of SESSION later and return `:async' if it is ours.
+Else return what ORIGINAL makes of it.  The work is done in a timer, after the
+process filter that calls this has returned."
+  (if (or (not (member (plist-get request :method) eca-context-eca--methods))
+          (eca-context-eca-trouble))
       (funcall original session request)
-    (eca-context-answer
-     (plist-get request :id) (plist-get request :method) (plist-get request :params)
-     (list :roots (eca--session-workspace-folders session)
-           :deadline (+ (float-time) eca-context-time-limit))
-     (lambda (frame)
-       (let ((process (eca--session-process session)))
-         (when (process-live-p process)
-           (process-send-string process frame)))))
-    :async))
+    (let ((id (plist-get request :id))
+          (method (plist-get request :method)))
+      (eca-context-log-note (format "%s asks %s" id method) (plist-get request :params))
+      (eca-context-answer
+       id method (plist-get request :params)
+       (list :roots (eca--session-workspace-folders session)
+             :deadline (+ (float-time) eca-context-time-limit))
+       (lambda (frame) (eca-context-eca--send session id frame)))
+      :async)))
+
+(defun eca-context-eca--send (session id frame)
+  "Send FRAME, the answer to request ID, to SESSION's server if it is alive.
+FRAME is a unibyte string, header included."
+  (let ((process (eca--session-process session)))
+    (if (not (process-live-p process))
+        (eca-context-log-note (format "%s is not answered, the server is gone" id) nil)
+      (condition-case err
+          (progn
+            (process-send-string process frame)
+            (eca-context-log-note (format "%s is answered" id) frame))
+        (error (eca-context-log-note (format "%s is not answered" id)
+                                     (error-message-string err)))))))
+
+;;;; Capabilities
 
 (defun eca-context-eca--request (arguments)
-  "Return ARGUMENTS of a request, `initialize' with what is answered here."
-  (if (not (equal (plist-get (cdr arguments) :method) "initialize"))
-      arguments
-    (let ((rest (copy-tree (cdr arguments))))
-      (cons (car arguments)
-            (plist-put rest :params
-                       (eca-context-eca--put
-                        (plist-get rest :params)
-                        '(:capabilities :codeAssistant :editor :context)
-                        (eca-context-eca--capabilities)))))))
+  "Return ARGUMENTS of a request; those of `initialize' with what is answered here.
+The caller's lists stay as they are."
+  (pcase-let ((`(,session . ,keys) arguments))
+    (if (not (equal (plist-get keys :method) "initialize"))
+        arguments
+      (cons session
+            (eca-context-eca--put keys '(:params :capabilities :codeAssistant :editor :context)
+                                  (eca-context-eca--capabilities))))))
 
-(defun eca-context-eca--put (plist keys value)
-  "Return PLIST with VALUE under the path KEYS."
-  (plist-put plist (car keys)
-             (if (cdr keys)
-                 (eca-context-eca--put (plist-get plist (car keys)) (cdr keys) value)
+(defun eca-context-eca--put (plist path value)
+  "Return a copy of PLIST with VALUE where the keys of PATH lead."
+  (plist-put (copy-sequence plist) (car path)
+             (if (cdr path)
+                 (eca-context-eca--put (plist-get plist (car path)) (cdr path) value)
                value)))
 
 (defun eca-context-eca--capabilities ()
-  "Return the capabilities of `editor/getContext', a plist for the encoder."
-  (let (capabilities)
-    (dolist (feature '("symbolAtPosition" "documentSymbols" "definitions"))
-      (setq capabilities
-            (plist-put capabilities (intern (concat ":" feature))
-                       (if (member feature eca-context-disabled-features) :json-false t))))
-    (dolist (key '(:documentation :references :workspace :enclosingSymbols))
-      (setq capabilities (plist-put capabilities key :json-false)))
-    capabilities))
+  "Return which features of `editor/getContext' are answered, a plist for JSON.
+A feature the user switched off is false, as is one that is not built."
+  (append
+   (mapcan (lambda (feature)
+             (list (intern (concat ":" feature))
+                   (if (member feature eca-context-disabled-features) :json-false t)))
+           '("symbolAtPosition" "documentSymbols" "definitions"))
+   (mapcan (lambda (key) (list key :json-false))
+           '(:documentation :references :workspace :enclosingSymbols))))
 
 (provide 'eca-context-eca)
 ;;; eca-context-eca.el ends here

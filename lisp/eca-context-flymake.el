@@ -5,7 +5,9 @@
 
 ;;; Commentary:
 
-;; What flymake holds now, from its live overlays, as positions in the present text.
+;; What flymake holds now, as positions in the present text: its overlays move with the text; a
+;; diagnostic without extent has none (an empty overlay evaporates) and is found in its backend's
+;; state.  No check is started and none is waited for.
 
 ;;; Code:
 
@@ -13,42 +15,183 @@
 (require 'seq)
 (require 'eca-context-position)
 
-(defun eca-context-flymake-diagnostics (request _callback)
-  "Return the diagnostics of flymake in the current buffer, an outcome, or nil.
-REQUEST holds the `:path' of the file."
-  (when (bound-and-true-p flymake-mode)
-    (let* ((diagnostics (save-restriction (widen) (flymake-diagnostics)))
-           (places (eca-context-position-sweep
-                    (mapcan (lambda (d) (list (flymake-diagnostic-beg d) (flymake-diagnostic-end d)))
-                            diagnostics)))
-           (pending (seq-difference (flymake-running-backends) (flymake-reporting-backends))))
-      (list :provider "flymake" :kind "unknown" :status "ok"
-            :fresh (and (null pending) (flymake-reporting-backends) t)
-            :items (mapcar (lambda (d)
-                             (let ((beg (pop places)) (end (pop places)))
-                               (vector (plist-get request :path)
-                                       (eca-context-flymake--severity (flymake-diagnostic-type d))
-                                       (eca-context-flymake--source (flymake-diagnostic-backend d))
-                                       (and (fboundp 'flymake-diagnostic-code)
-                                            (flymake-diagnostic-code d)
-                                            (format "%s" (flymake-diagnostic-code d)))
-                                       (vector (car beg) (cdr beg) (car end) (cdr end))
-                                       (flymake-diagnostic-text d))))
-                           diagnostics)))))
-
 (declare-function flymake-diagnostic-code "ext:flymake" (diag) t)
 
+(defconst eca-context-flymake--silent-backends '(eglot-flymake-backend)
+  "Backends that report what they held before; they say nothing about freshness.")
+
+(defun eca-context-flymake-diagnostics (request _callback)
+  "Return flymake's view of the current buffer, an outcome, or nil.
+REQUEST is a plist: `:path' of the file, and `:everywhere' if also what is known
+about files other than this one is wanted.  Where flymake is off only what
+it lists about the file, if anything, is returned, as not fresh."
+  (save-restriction
+    (widen)
+    (let ((path (plist-get request :path)))
+      (if (not (bound-and-true-p flymake-mode))
+          (when-let ((listed (eca-context-flymake--listed path)))
+            (eca-context-flymake--outcome :json-false (eca-context-flymake--items listed path)))
+        (or (eca-context-flymake--trouble)
+            (eca-context-flymake--outcome
+             (eca-context-flymake--fresh)
+             (append (eca-context-flymake--items (eca-context-flymake--held) path)
+                     (and (plist-get request :everywhere)
+                          (eca-context-flymake--foreign path)))))))))
+
+(put 'eca-context-flymake-diagnostics 'eca-context-needs 'flymake-mode)
+
+(defun eca-context-flymake--outcome (fresh items)
+  "Return an outcome with ITEMS; FRESH is t, `:json-false' or nil."
+  (list :provider "flymake" :kind "unknown" :status "ok" :fresh fresh :items items))
+
+(defun eca-context-flymake--trouble ()
+  "Return an outcome telling why flymake cannot check this buffer, or nil."
+  (cond
+   ((flymake-running-backends) nil)
+   ((flymake-disabled-backends)
+    (list :provider "flymake" :kind "unknown" :status "error"
+          :reason (format "flymake gave up on its checkers: %s"
+                          (mapconcat (lambda (backend) (format "%s" backend))
+                                     (flymake-disabled-backends) ", "))))
+   ((null (remq t flymake-diagnostic-functions))
+    (list :provider "flymake" :kind "unknown" :status "no-provider"
+          :reason "flymake has no checker for this buffer"))))
+
+(defun eca-context-flymake--fresh ()
+  "Return t if all checkers have spoken about the present text, else `:json-false'.
+Nil if that cannot be known."
+  (let ((running (flymake-running-backends)))
+    (cond
+     ((or (null running)
+          (seq-difference running (flymake-reporting-backends))
+          (bound-and-true-p flymake--recent-changes))
+      :json-false)
+     ((seq-intersection running eca-context-flymake--silent-backends) nil)
+     (t t))))
+
+;;;; Finding
+
+(defun eca-context-flymake--held ()
+  "Return flymake's diagnostics of the buffer, conses (DIAGNOSTIC BEG . END)."
+  (let (found)
+    (dolist (overlay (overlays-in (point-min) (point-max)))
+      (when-let ((diagnostic (overlay-get overlay 'flymake-diagnostic)))
+        (push (cons diagnostic (cons (overlay-start overlay) (overlay-end overlay))) found)))
+    (append found (eca-context-flymake--empty))))
+
+(defun eca-context-flymake--empty ()
+  "Return the diagnostics without extent, conses (DIAGNOSTIC BEG . END)."
+  (let (found)
+    (dolist (state (eca-context-flymake--states))
+      (dolist (diagnostic (and (fboundp 'flymake--state-diags) (flymake--state-diags state)))
+        (let ((beg (flymake-diagnostic-beg diagnostic))
+              (end (flymake-diagnostic-end diagnostic)))
+          (when (and (integer-or-marker-p beg) (eql beg end))
+            (push (cons diagnostic (cons beg end)) found)))))
+    found))
+
+(defun eca-context-flymake--states ()
+  "Return what flymake knows of each backend in the current buffer, a list."
+  (and (boundp 'flymake--state)
+       (hash-table-p flymake--state)
+       (hash-table-values flymake--state)))
+
+(defun eca-context-flymake--listed (path)
+  "Return what flymake only lists about PATH, conses (DIAGNOSTIC BEG . END).
+The current buffer holds the text of PATH."
+  (mapcar #'eca-context-flymake--place
+          (and path
+               (cdr (assoc (expand-file-name path)
+                           (bound-and-true-p flymake-list-only-diagnostics))))))
+
+(defun eca-context-flymake--place (diagnostic)
+  "Return (DIAGNOSTIC BEG . END); DIAGNOSTIC may have (LINE . COLUMN) from 1."
+  (let* ((at (lambda (where)
+               (pcase where
+                 ((pred integer-or-marker-p) where)
+                 (`(,line . ,column)
+                  (let ((bol (or (eca-context-position-to-point (max 0 (1- line)) 0) (point-max))))
+                    (min (+ bol (max 0 (1- (or column 1))))
+                         (save-excursion (goto-char bol) (line-end-position))))))))
+         (beg (or (funcall at (flymake-diagnostic-beg diagnostic)) (point-min)))
+         (end (or (funcall at (flymake-diagnostic-end diagnostic)) beg)))
+    (cons diagnostic (cons beg (max beg end)))))
+
+(defun eca-context-flymake--foreign (path)
+  "Return as items what backends of this buffer said of files other than PATH.
+Of files that a buffer checks itself, that buffer tells."
+  (let (items)
+    (dolist (state (eca-context-flymake--states))
+      (when (fboundp 'flymake--state-foreign-diags)
+        (maphash
+         (lambda (file diagnostics)
+           (unless (or (equal (expand-file-name file) path) (find-buffer-visiting file))
+             (setq items (append (eca-context-flymake--unread file diagnostics) items))))
+         (flymake--state-foreign-diags state))))
+    items))
+
+(defun eca-context-flymake-listed-items (roots)
+  "Return as items what flymake only lists about files in ROOTS, absolute folders.
+Files that a buffer visits are left to that buffer."
+  (let ((roots (mapcar (lambda (root) (file-name-as-directory (expand-file-name root))) roots)))
+    (mapcan (pcase-lambda (`(,file . ,diagnostics))
+              (and (or (null roots)
+                       (seq-some (lambda (root) (string-prefix-p root file)) roots))
+                   (not (find-buffer-visiting file))
+                   (eca-context-flymake--unread file diagnostics)))
+            (copy-sequence flymake-list-only-diagnostics))))
+
+(defun eca-context-flymake--unread (file diagnostics)
+  "Return DIAGNOSTICS of FILE as items, their places as they were reported."
+  (mapcar
+   (lambda (diagnostic)
+     (let* ((place (lambda (where)
+                     (if (consp where)
+                         (cons (max 0 (1- (car where))) (max 0 (1- (or (cdr where) 1))))
+                       '(0 . 0))))
+            (beg (funcall place (flymake-diagnostic-beg diagnostic)))
+            (end (if (flymake-diagnostic-end diagnostic)
+                     (funcall place (flymake-diagnostic-end diagnostic))
+                   beg)))
+       (eca-context-flymake--item diagnostic (expand-file-name file) beg end)))
+   diagnostics))
+
+;;;; Items
+
+(defun eca-context-flymake--items (held path)
+  "Return as items about PATH the diagnostics HELD, conses (DIAGNOSTIC BEG . END)."
+  (let ((places (eca-context-position-sweep
+                 (mapcan (lambda (one) (list (cadr one) (cddr one))) held))))
+    (mapcar (lambda (one)
+              (let ((beg (pop places))
+                    (end (pop places)))
+                (eca-context-flymake--item (car one) path beg end)))
+            held)))
+
+(defun eca-context-flymake--item (diagnostic path beg end)
+  "Return DIAGNOSTIC of PATH as an item; BEG and END are conses (LINE . CHARACTER)."
+  (vector path
+          (eca-context-flymake--severity (flymake-diagnostic-type diagnostic))
+          (let ((backend (flymake-diagnostic-backend diagnostic)))
+            (and backend (symbolp backend) (symbol-name backend)))
+          (and (fboundp 'flymake-diagnostic-code)
+               (flymake-diagnostic-code diagnostic)
+               (format "%s" (flymake-diagnostic-code diagnostic)))
+          (vector (car beg) (cdr beg) (car end) (cdr end))
+          (or (flymake-diagnostic-text diagnostic) "")))
+
 (defun eca-context-flymake--severity (type)
-  "Return the word of severity for the flymake diagnostic TYPE."
-  (let ((category (or (get type 'flymake-category) type)))
+  "Return the word of severity for the flymake diagnostic TYPE, by its category."
+  (let* ((category (or (get type 'flymake-category) type))
+         (severity (or (get type 'severity) (get category 'severity))))
     (pcase category
+      ((or 'flymake-error :error) "error")
       ((or 'flymake-warning :warning) "warning")
       ((or 'flymake-note :note) "info")
-      (_ "error"))))
-
-(defun eca-context-flymake--source (backend)
-  "Return the name of the flymake BACKEND, or nil."
-  (and (symbolp backend) backend (symbol-name backend)))
+      (_ (cond ((not (numberp severity)) "error")
+               ((>= severity (warning-numeric-level :error)) "error")
+               ((>= severity (warning-numeric-level :warning)) "warning")
+               (t "info"))))))
 
 (provide 'eca-context-flymake)
 ;;; eca-context-flymake.el ends here

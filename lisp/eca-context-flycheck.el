@@ -1,0 +1,164 @@
+;;; eca-context-flycheck.el --- The diagnostics that flycheck holds  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; What flycheck holds now.  Its errors say lines and columns of the text that was checked, from 1, a
+;; column being a character; its overlays say how far a line has moved since.  No check is started.
+;; flycheck is a foreign package: nothing of it is needed until a buffer uses it.
+
+;;; Code:
+
+(require 'eca-context-position)
+
+(declare-function flycheck-error-filename "ext:flycheck" (err) t)
+(declare-function flycheck-error-line "ext:flycheck" (err) t)
+(declare-function flycheck-error-column "ext:flycheck" (err) t)
+(declare-function flycheck-error-end-line "ext:flycheck" (err) t)
+(declare-function flycheck-error-end-column "ext:flycheck" (err) t)
+(declare-function flycheck-error-level "ext:flycheck" (err) t)
+(declare-function flycheck-error-checker "ext:flycheck" (err) t)
+(declare-function flycheck-error-message "ext:flycheck" (err) t)
+(declare-function flycheck-error-id "ext:flycheck" (err) t)
+
+(defvar flycheck-current-errors)
+(defvar flycheck-last-status-change)
+
+(defun eca-context-flycheck-diagnostics (request _callback)
+  "Return flycheck's view of the current buffer, an outcome, or nil.
+REQUEST is a plist: `:path' of the file, and `:everywhere' if errors in other
+files are wanted, too."
+  (when (and (bound-and-true-p flycheck-mode)
+             (boundp 'flycheck-current-errors)
+             (fboundp 'flycheck-error-line))
+    (let ((status (bound-and-true-p flycheck-last-status-change)))
+      (pcase status
+        ('no-checker
+         (list :provider "flycheck" :kind "unknown" :status "no-provider"
+               :reason "flycheck has no checker for this buffer"))
+        ((and 'errored (guard (null flycheck-current-errors)))
+         (list :provider "flycheck" :kind "unknown" :status "error"
+               :reason "flycheck's checker failed"))
+        (_
+         (save-restriction
+           (widen)
+           (list :provider "flycheck" :kind "unknown" :status "ok"
+                 :fresh (and (memq status '(not-checked running errored interrupted suspicious))
+                             :json-false)
+                 :items (eca-context-flycheck--items request))))))))
+
+(put 'eca-context-flycheck-diagnostics 'eca-context-needs 'flycheck-mode)
+
+(defun eca-context-flycheck--items (request)
+  "Return flycheck's errors of the current buffer as items, by REQUEST."
+  (let ((path (plist-get request :path))
+        (moves (eca-context-flycheck--moves))
+        own others)
+    (dolist (err flycheck-current-errors)
+      (let ((file (flycheck-error-filename err)))
+        (cond
+         ((or (null file) (eca-context-flycheck--same-p (expand-file-name file) path))
+          (push (cons err (eca-context-flycheck--bounds err (or (gethash err moves) 0))) own))
+         ((plist-get request :everywhere)
+          (push (eca-context-flycheck--elsewhere err (expand-file-name file)) others)))))
+    (let* ((own (nreverse own))
+           (places (eca-context-position-sweep
+                    (mapcan (lambda (one) (list (cadr one) (cddr one))) own))))
+      (append (mapcar (lambda (one)
+                        (let ((beg (pop places))
+                              (end (pop places)))
+                          (eca-context-flycheck--item (car one) path beg end)))
+                      own)
+              (nreverse others)))))
+
+(defun eca-context-flycheck--same-p (file path)
+  "Return non-nil if FILE is PATH, the file of the current buffer."
+  (or (equal file path)
+      (equal file buffer-file-name)
+      (and path (equal (file-truename file) (file-truename path)))))
+
+(defun eca-context-flycheck--moves ()
+  "Return by how many lines each error has moved since the check, a hash table."
+  (let ((moves (make-hash-table :test #'eq))
+        marked)
+    (dolist (overlay (overlays-in (point-min) (point-max)))
+      (let ((err (overlay-get overlay 'flycheck-error)))
+        (when (and err (flycheck-error-line err))
+          (push (cons err (overlay-start overlay)) marked))))
+    (let ((places (eca-context-position-sweep (mapcar #'cdr marked))))
+      (dolist (one marked)
+        (puthash (car one) (- (car (pop places)) (1- (flycheck-error-line (car one)))) moves)))
+    moves))
+
+(defun eca-context-flycheck--bounds (err n-lines)
+  "Return (BEG . END) of ERR, which has moved down by N-LINES.
+Without a column it is the text of the line, without an end the symbol."
+  (let* ((line (max 0 (+ (1- (or (flycheck-error-line err) 1)) n-lines)))
+         (column (flycheck-error-column err))
+         (beg (eca-context-flycheck--point line column))
+         (end-line (flycheck-error-end-line err))
+         (end-column (flycheck-error-end-column err)))
+    (save-excursion
+      (goto-char beg)
+      (cons (if column beg (progn (back-to-indentation) (point)))
+            (max beg
+                 (cond
+                  ((and column end-column)
+                   (eca-context-flycheck--point (max 0 (+ (1- (or end-line (flycheck-error-line err)
+                                                                  1))
+                                                          n-lines))
+                                                end-column))
+                  ((null column) (line-end-position))
+                  ((> (skip-syntax-forward "w_" (line-end-position)) 0) (point))
+                  (t (min (1+ beg) (line-end-position)))))))))
+
+(defun eca-context-flycheck--point (line column)
+  "Return the buffer position of LINE, from 0, and COLUMN, from 1 or nil."
+  (let ((bol (or (eca-context-position-to-point line 0) (point-max))))
+    (min (+ bol (max 0 (1- (or column 1))))
+         (save-excursion (goto-char bol) (line-end-position)))))
+
+(defun eca-context-flycheck--elsewhere (err file)
+  "Return ERR as an item of FILE, which is not the current buffer's.
+Places are counted in the buffer that visits FILE, else taken as reported."
+  (let ((buffer (find-buffer-visiting file)))
+    (if buffer
+        (with-current-buffer buffer
+          (save-restriction
+            (widen)
+            (pcase-let* ((`(,beg . ,end) (eca-context-flycheck--bounds err 0))
+                         (`(,from ,to) (eca-context-position-sweep (list beg end))))
+              (eca-context-flycheck--item err file from to))))
+      (let* ((line (max 0 (1- (or (flycheck-error-line err) 1))))
+             (from (cons line (max 0 (1- (or (flycheck-error-column err) 1)))))
+             (end-column (flycheck-error-end-column err))
+             (to (if end-column
+                     (cons (max 0 (1- (or (flycheck-error-end-line err) (1+ line))))
+                           (max 0 (1- end-column)))
+                   from)))
+        (eca-context-flycheck--item err file from to)))))
+
+(defun eca-context-flycheck--item (err path beg end)
+  "Return ERR of PATH as an item; BEG and END are conses (LINE . CHARACTER)."
+  (vector path
+          (eca-context-flycheck--severity (flycheck-error-level err))
+          (and (flycheck-error-checker err) (format "%s" (flycheck-error-checker err)))
+          (and (flycheck-error-id err) (format "%s" (flycheck-error-id err)))
+          (vector (car beg) (cdr beg) (car end) (cdr end))
+          (or (flycheck-error-message err) "")))
+
+(defun eca-context-flycheck--severity (level)
+  "Return the word of severity for flycheck's LEVEL; what is unknown is an error."
+  (let ((severity (get level 'flycheck-error-severity)))
+    (cond ((eq level 'error) "error")
+          ((eq level 'warning) "warning")
+          ((eq level 'info) "info")
+          ((not (numberp severity)) "error")
+          ((>= severity 100) "error")
+          ((>= severity 10) "warning")
+          (t "info"))))
+
+(provide 'eca-context-flycheck)
+;;; eca-context-flycheck.el ends here
