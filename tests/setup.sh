@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 emacs30_dir=/opt/emacs-30.1
 packages=(emacs-nox emacs-el elpa-flycheck elpa-package-lint elpa-dash elpa-s elpa-f elpa-markdown-mode
-          python3 python3-venv gcc libc6-dev make)
+          gcc libc6-dev make)
 # What the binaries of Emacs 30.1 link to beyond those of 28.2.
 libraries=(libgccjit0 libtree-sitter0 liblcms2-2 libgpm2 libgmp10 libsqlite3-0 libxml2 libasound2)
 
@@ -19,7 +19,6 @@ is_debian() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null;
 # The answer is only as good as the last run: a half-finished unpacking does not count as there.
 has_emacs30() { [[ $(emacs-30.1 --version 2>/dev/null | head -n 1) == "GNU Emacs 30.1" ]]; }
 has_emacs28() { [[ $(emacs --version 2>/dev/null | head -n 1) == "GNU Emacs 28."* ]]; }
-has_schema_tool() { .test/venv/bin/python -c 'import jsonschema' 2>/dev/null && cmp -s tests/requirements.txt .test/venv/requirements.txt; }
 
 as_root=()
 want_root() {
@@ -37,9 +36,8 @@ install_packages() {
     local missing=() name
     for name in "${packages[@]}"; do
         case $name in
-            # An own python, compiler or make serves as well as Debian's.
-            python3 | gcc | make) command -v "$name" >/dev/null || missing+=("$name") ;;
-            python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=("$name") ;;
+            # An own compiler or make serves as well as Debian's.
+            gcc | make) command -v "$name" >/dev/null || missing+=("$name") ;;
             libc6-dev) [[ -e /usr/include/stdio.h ]] || missing+=("$name") ;;
             *) is_installed "$name" || missing+=("$name") ;;
         esac
@@ -87,20 +85,10 @@ install_emacs30() {
     has_emacs30 || die "the backports gave $(emacs-30.1 --version 2>&1 | head -n 1), not Emacs 30.1"
 }
 
-install_schema_tool() {
-    has_schema_tool && return
-    say "making .test/venv with $(tr '\n' ' ' <tests/requirements.txt)"
-    rm -rf .test/venv
-    python3 -m venv .test/venv
-    .test/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
-    cp tests/requirements.txt .test/venv/requirements.txt
-}
-
 name_what_is_missing() {
     local missing=()
     has_emacs28 || missing+=("Emacs 28.2 as \`emacs' with its Lisp sources")
     has_emacs30 || missing+=("Emacs 30.1 as \`emacs-30.1'")
-    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=("Python 3 with venv")
     command -v cc >/dev/null || missing+=("a C compiler to link with")
     ((${#missing[@]})) || return 0
     local list
@@ -116,4 +104,3 @@ if is_debian; then
 else
     name_what_is_missing
 fi
-install_schema_tool
