@@ -6,7 +6,7 @@
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, languages
-;; URL: https://github.com/editor-code-assistant/eca-context
+;; URL: https://github.com/editor-code-assistant/eca-emacs
 
 ;;; Commentary:
 
