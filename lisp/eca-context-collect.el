@@ -19,6 +19,7 @@
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
 (require 'eca-context-xref)
+(require 'eca-context-flycheck)
 (require 'eca-context-flymake)
 
 (declare-function eca-context-module-plan "ext:eca-context-module" (method params options) t)
@@ -35,7 +36,8 @@
   "Functions that return the definitions of the symbol at point.")
 (defvar eca-context-document-symbols-functions '(eca-context-imenu-document-symbols)
   "Functions that return the symbols of the buffer.")
-(defvar eca-context-diagnostics-functions '(eca-context-flymake-diagnostics)
+(defvar eca-context-diagnostics-functions
+  '(eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
   "Functions that return the diagnostics of the buffer.")
 
 (defconst eca-context-collect--features

@@ -60,6 +60,15 @@ of the capabilities, the echo area tells what to do."
   (advice-remove 'eca--handle-server-request #'eca-context-eca--handle)
   (advice-remove 'eca-api-request-async #'eca-context-eca--request))
 
+(defun eca-context-eca-state ()
+  "Return a sentence about eca-emacs as it is now, for a person."
+  (cond
+   ((not (featurep 'eca)) "not loaded; it is served once it is")
+   ((eca-context-eca-trouble))
+   ((not eca-context-mode) "loaded, and not served: `eca-context-mode' is off")
+   ((eca-context-eca--running-p) "loaded and served; a server is running")
+   (t "loaded and served; no server is running")))
+
 (defun eca-context-eca--running-p ()
   "Return non-nil if a session's server is running."
   (seq-some (lambda (entry) (process-live-p (eca--session-process (cdr entry))))

@@ -173,6 +173,25 @@
             (kill-buffer)))
       (delete-directory folder t))))
 
+;; The real flycheck, whose errors have columns in characters from 1.
+(declare-function flycheck-mode "ext:flycheck" (&optional arg) t)
+(declare-function flycheck-error-new-at "ext:flycheck" (line column level message &rest args) t)
+(defvar flycheck-current-errors)
+
+(ert-deftest eca-context-flycheck-c01-columns-are-utf-16 ()
+  (require 'flycheck)
+  (eca-context-lisp-test-with "\tx = \"😀\"; bad()\n"
+    (setq buffer-file-name "/f")
+    (setq-local flycheck-current-errors
+                (list (flycheck-error-new-at 1 11 'warning "not good" :buffer (current-buffer))))
+    (setq-local flycheck-mode t)
+    (let* ((outcome (eca-context-flycheck-diagnostics '(:path "/f") nil))
+           (item (elt (plist-get outcome :items) 0)))
+      (set-buffer-modified-p nil)
+      (should (equal (aref item 1) "warning"))
+      (should (equal (seq-take (aref item 4) 2) [0 11]))
+      (should (equal (aref item 5) "not good")))))
+
 (ert-deftest eca-context-eca-advertises-and-leaves ()
   (should-not (eca-context-module-trouble))
   (let* ((params '(:capabilities (:codeAssistant (:editor (:diagnostics t)))))
