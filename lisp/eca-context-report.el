@@ -76,7 +76,7 @@ The answer arrives later; this only starts the questions."
       (display-buffer (current-buffer)))))
 
 (defun eca-context-report--again (&rest _)
-  "Ask again for what the current report shows."
+  "Ask again about what the current report is about."
   (unless (buffer-live-p eca-context-report--source)
     (user-error "The buffer that was asked about is gone"))
   (let ((round (list nil))
@@ -285,7 +285,7 @@ TIMES is kept in it."
             (or (plist-get start :line) 0) (or (plist-get start :character) 0))))
 
 (defun eca-context-report--insert-symbols (uri symbols depth)
-  "Insert SYMBOLS of the file URI and their children, DEPTH steps to the right."
+  "Insert SYMBOLS of the file URI and their children, indented by DEPTH."
   (dolist (symbol symbols)
     (eca-context-report--insert-place
      uri (or (plist-get symbol :selectionRange) (plist-get symbol :range)) depth
@@ -369,7 +369,7 @@ Providers that answer later are added when they do."
             (format "eca-emacs     %s\n" (eca-context-eca-state)))))
 
 (defun eca-context-report--examine (source function)
-  "Insert what the provider FUNCTION says at point of the buffer SOURCE."
+  "Insert the outcome of the provider FUNCTION at point of the buffer SOURCE."
   (let* ((report (current-buffer))
          (place (progn (insert (format "  %s: " function)) (point-marker)))
          (start (float-time))

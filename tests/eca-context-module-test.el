@@ -67,6 +67,12 @@
                   :documentSymbols ((:provider "imenu" :kind "textual" :status "ok" :items nil))))))
     (should (string-match-p "\"documentSymbols\":\\[\\]" frame))))
 
+(ert-deftest eca-context-module-first-key-of-a-plist-counts ()
+  (should (equal (plist-get (eca-context-module-plan
+                             "editor/getContext" '(:limit 3 :limit 5 :limit "x") nil)
+                            :limit)
+                 3)))
+
 (ert-deftest eca-context-module-errors-are-conditions ()
   (should-error (eca-context-module-plan 5 nil nil) :type 'eca-context-error))
 

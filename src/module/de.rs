@@ -186,7 +186,7 @@ impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
             Kind::Float => visitor.visit_f64(self.value.into_rust()?),
             Kind::String => visitor.visit_string(text(self.value)?),
             Kind::Symbol => visitor.visit_string(symbol_text(self.value)?.unwrap_or_default()),
-            Kind::Plist => visitor.visit_map(Plist { rest: self.value, entry: None }),
+            Kind::Plist => visitor.visit_map(Plist::new(self.value)),
             Kind::List => visitor.visit_seq(List { rest: self.value }),
             Kind::Vector => visitor.visit_seq(Items::new(self.value)?),
             Kind::Other => Err(de::Error::custom("a Lisp value of a type that JSON does not have")),
@@ -217,7 +217,7 @@ impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
         match self.kind()? {
-            Kind::Nil => visitor.visit_map(Plist { rest: self.value, entry: None }),
+            Kind::Nil => visitor.visit_map(Plist::new(self.value)),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -307,9 +307,33 @@ impl<'de, 'e> SeqAccess<'de> for Items<'e> {
     }
 }
 
+/// The entries of a plist; of a key that stands twice the first counts, as for `plist-get`.
 struct Plist<'e> {
     rest: Value<'e>,
     entry: Option<Value<'e>>,
+    seen: Vec<String>,
+}
+
+impl<'e> Plist<'e> {
+    fn new(rest: Value<'e>) -> Self {
+        Self { rest, entry: None, seen: Vec::new() }
+    }
+
+    fn next_name(&mut self) -> Result<Option<String>, DeError> {
+        loop {
+            let mut list = List { rest: self.rest };
+            let Some(key) = list.next()? else { return Ok(None) };
+            self.entry = list.next()?;
+            self.rest = list.rest;
+            let name =
+                symbol_text(key)?.ok_or_else(|| DeError("a plist key is no symbol".into()))?;
+            let name = name.strip_prefix(':').unwrap_or(&name).to_string();
+            if !self.seen.contains(&name) {
+                self.seen.push(name.clone());
+                return Ok(Some(name));
+            }
+        }
+    }
 }
 
 impl<'de, 'e> MapAccess<'de> for Plist<'e> {
@@ -319,12 +343,7 @@ impl<'de, 'e> MapAccess<'de> for Plist<'e> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, DeError> {
-        let mut list = List { rest: self.rest };
-        let Some(key) = list.next()? else { return Ok(None) };
-        self.entry = list.next()?;
-        self.rest = list.rest;
-        let name = symbol_text(key)?.ok_or_else(|| DeError("a plist key is no symbol".into()))?;
-        let name = name.strip_prefix(':').unwrap_or(&name).to_string();
+        let Some(name) = self.next_name()? else { return Ok(None) };
         let key: de::value::StringDeserializer<DeError> = name.into_deserializer();
         seed.deserialize(key).map(Some)
     }
