@@ -35,7 +35,12 @@
                  (list :provider (format "%s" function) :kind "unknown" :status "error"
                        :reason (error-message-string err))))
               outcomes)))
-    (nreverse (delq nil outcomes))))
+    ;; A backend that would ask the user matters only where no other one looked.
+    (let ((looked (seq-filter (lambda (outcome) (equal (plist-get outcome :status) "ok"))
+                              outcomes)))
+      (nreverse (seq-remove (lambda (outcome)
+                              (and looked (equal (plist-get outcome :status) "would-prompt")))
+                            (delq nil outcomes))))))
 
 (defun eca-context-xref--functions ()
   "Return the functions of `xref-backend-functions', global ones in place."

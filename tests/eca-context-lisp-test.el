@@ -192,6 +192,28 @@
       (should (equal (seq-take (aref item 4) 2) [0 11]))
       (should (equal (aref item 5) "not good")))))
 
+;; Loaded here, as a user's command would.
+(declare-function eca-context-at-point "eca-context-report" (&optional features))
+(declare-function eca-context-doctor "eca-context-report" ())
+
+(ert-deftest eca-context-report-shows-the-answer ()
+  (require 'eca-context-report)
+  (let ((file (make-temp-file "eca-context" nil ".el" "(defun aa ())\n"))
+        (deadline (+ (float-time) 20)))
+    (unwind-protect
+        (progn
+          (with-current-buffer (find-file-noselect file)
+            (goto-char 9)
+            (eca-context-at-point))
+          (with-current-buffer "*eca-context*"
+            (while (not (or (string-match-p "^diagnostics" (buffer-string))
+                            (> (float-time) deadline)))
+              (accept-process-output nil 0.01))
+            (should (string-match-p "^symbolAtPosition.*\n  aa  code" (buffer-string)))
+            (should (string-match-p "^documentSymbols.*imenu" (buffer-string)))
+            (should (string-match-p "no checker is active" (buffer-string)))))
+      (delete-file file))))
+
 (ert-deftest eca-context-eca-advertises-and-leaves ()
   (should-not (eca-context-module-trouble))
   (let* ((params '(:capabilities (:codeAssistant (:editor (:diagnostics t)))))
