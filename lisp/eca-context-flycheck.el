@@ -87,9 +87,14 @@ files are wanted, too."
       (let ((err (overlay-get overlay 'flycheck-error)))
         (when (and err (flycheck-error-line err))
           (push (cons err (overlay-start overlay)) marked))))
-    (let ((places (eca-context-position-sweep (mapcar #'cdr marked))))
+    (let ((places (eca-context-position-sweep (mapcar #'cdr marked)))
+          (n-lines (eca-context-position-n-lines)))
       (dolist (one marked)
-        (puthash (car one) (- (car (pop places)) (1- (flycheck-error-line (car one)))) moves)))
+        (let ((line (car (pop places)))
+              (reported (1- (flycheck-error-line (car one)))))
+          ;; What was beyond the end from the start flycheck marks on the first line.
+          (unless (and (zerop line) (>= reported n-lines))
+            (puthash (car one) (- line reported) moves)))))
     moves))
 
 (defun eca-context-flycheck--bounds (err n-lines)

@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'button)
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'url-util)
@@ -76,7 +77,7 @@ The answer arrives later; this only starts the questions."
       (display-buffer (current-buffer)))))
 
 (defun eca-context-report--again (&rest _)
-  "Ask again about what the current report is about."
+  "Ask again what the current report is about."
   (unless (buffer-live-p eca-context-report--source)
     (user-error "The buffer that was asked about is gone"))
   (let ((round (list nil))
@@ -164,7 +165,9 @@ Each feature is gathered by itself, so each has its own time."
                  (lambda (more)
                    (push (cons (car rest) (* 1000 (- (float-time) start))) times)
                    ;; The first says what the file and the position are; all say the same.
-                   (setq facts (append facts more))
+                   (cl-loop for (key value) on more by #'cddr
+                            unless (plist-member facts key)
+                            do (setq facts (append facts (list key value))))
                    (funcall step (cdr rest))))))))
     (funcall step features)))
 
