@@ -313,15 +313,56 @@ Without one it is point, if VISITING, the buffer the user has."
     buffer))
 
 (defun eca-context-collect--everywhere (_plan context done)
-  "Gather the diagnostics of all buffers in the workspace of CONTEXT; call DONE."
-  (let (outcomes)
-    (dolist (buffer (buffer-list))
-      (let ((file (buffer-file-name buffer)))
-        (when (and file (eca-context-collect--inside-p file (plist-get context :roots)))
-          (eca-context-collect--run
-           eca-context-diagnostics-functions buffer nil (append (list :path file) context)
-           (lambda (more) (setq outcomes (append outcomes more)))))))
-    (funcall done (list :diagnostics outcomes))))
+  "Gather what is known about files in the workspace of CONTEXT; call DONE once.
+Each buffer that visits one is asked, and flymake's list of other files is read."
+  (let* ((roots (plist-get context :roots))
+         (open (seq-filter (lambda (buffer)
+                             (eca-context-collect--shown-p (buffer-file-name buffer) roots))
+                           (buffer-list)))
+         (outcomes (list (list :provider "flymake" :kind "unknown" :status "ok"
+                               :items (eca-context-flymake-listed-items nil))))
+         (n-waiting (1+ (length open)))
+         (finish (lambda ()
+                   (setq n-waiting (1- n-waiting))
+                   (when (zerop n-waiting)
+                     (funcall done (list :diagnostics
+                                         (eca-context-collect--shown outcomes roots)))))))
+    (dolist (buffer open)
+      (eca-context-collect--run
+       eca-context-diagnostics-functions buffer nil
+       (append (list :path (buffer-file-name buffer) :everywhere t) context)
+       (lambda (more)
+         (setq outcomes (append outcomes more))
+         (funcall finish))))
+    (funcall finish)))
+
+(defun eca-context-collect--shown-p (file roots)
+  "Return non-nil if FILE, a name or nil, lies in ROOTS and is not excluded."
+  (and file
+       (not (let ((case-fold-search nil))
+              (seq-some (lambda (regexp) (string-match-p regexp file)) eca-context-excluded-files)))
+       (eca-context-collect--inside-p file roots)))
+
+(defun eca-context-collect--shown (outcomes roots)
+  "Return OUTCOMES about many files with what may be shown of files in ROOTS.
+That one file has no checker is no news among many; nor is an empty list."
+  (let ((verdicts (make-hash-table :test #'equal))
+        shown)
+    (dolist (outcome outcomes)
+      (let ((items (seq-filter
+                    (lambda (item)
+                      (let ((file (aref item 0)))
+                        (when (eq (gethash file verdicts 'new) 'new)
+                          (puthash file (eca-context-collect--shown-p file roots) verdicts))
+                        (gethash file verdicts)))
+                    (plist-get outcome :items))))
+        (unless (or (equal (plist-get outcome :status) "no-provider")
+                    (and (plist-get outcome :items) (null items))
+                    (and (null items)
+                         (equal (plist-get outcome :status) "ok")
+                         (null (plist-get outcome :fresh))))
+          (push (plist-put (copy-sequence outcome) :items items) shown))))
+    (nreverse shown)))
 
 (provide 'eca-context-collect)
 ;;; eca-context-collect.el ends here

@@ -239,6 +239,38 @@ Return what the server was sent, `initialize' first."
           (should (equal (plist-get found :range)
                          '(:start (:line 1 :character 7) :end (:line 1 :character 10)))))))))
 
+(ert-deftest eca-test-diagnostics-of-the-workspace ()
+  (eca-test-with-folder folder
+    (eca-test-with-folder other
+      (dolist (file (list (expand-file-name "a.txt" folder) (expand-file-name ".env" folder)
+                          (expand-file-name "b.txt" other)))
+        (eca-test-write file "one\n")
+        (find-file-noselect file))
+      (let* ((unread (expand-file-name "unread.txt" folder))
+             (flymake-list-only-diagnostics
+              (mapcar (lambda (file)
+                        (list file (flymake-make-diagnostic file '(2 . 3) '(2 . 4) :note file)))
+                      (list unread (expand-file-name "unread.pem" folder)
+                            (expand-file-name "unread.txt" other))))
+             (problems (list (list 1 4 :error "E")))
+             messages)
+        (eca-test-write unread "one\n\ttwo\n")
+        (dolist (file (list (expand-file-name "a.txt" folder) (expand-file-name ".env" folder)
+                            (expand-file-name "b.txt" other)))
+          (with-current-buffer (get-file-buffer file)
+            (eca-test-with-flymake problems)))
+        (setq messages
+              (eca-test-with-mode
+               (eca-test-talk folder `[[,(eca-test-ask 1 "editor/getDiagnostics")]])))
+        (should (equal (mapcar (lambda (found)
+                                 (list (file-name-nondirectory (plist-get found :uri))
+                                       (plist-get (plist-get found :range) :start)
+                                       (plist-get found :severity)))
+                               (plist-get (plist-get (eca-test-answer 1 messages) :result)
+                                          :diagnostics))
+                       '(("a.txt" (:line 0 :character 0) "error")
+                         ("unread.txt" (:line 1 :character 2) "info"))))))))
+
 (defun eca-test-slow-symbol (_request callback)
   "Answer through CALLBACK, after a while."
   (run-at-time 0.3 nil callback
@@ -313,6 +345,34 @@ Return what the server was sent, `initialize' first."
     (should (equal (length eca-context-log--entries) 2))
     (should (string-match-p "title 4" (car eca-context-log--entries)))
     (should (< (length (car eca-context-log--entries)) 11000))))
+
+(defun eca-test-arguments (file)
+  "Return each function that FILE defines and its arguments."
+  (with-temp-buffer
+    (insert-file-contents file)
+    (let (found)
+      (condition-case nil
+          (while t
+            (pcase (read (current-buffer))
+              (`(,(or 'defun 'cl-defun) ,name ,arguments . ,_)
+               (push (cons name (mapcar (lambda (argument)
+                                          (intern (string-remove-prefix
+                                                   "_" (symbol-name argument))))
+                                        arguments))
+                     found))))
+        (end-of-file found)))))
+
+;; Only where the real one is there to compare with.
+(when eca-test-real
+  (ert-deftest eca-test-the-stand-in-has-the-real-arguments ()
+    (let ((real (mapcan #'eca-test-arguments (directory-files eca-test-real t "\\`eca.*\\.el\\'")))
+          (n-compared 0))
+      (pcase-dolist (`(,name . ,arguments)
+                     (eca-test-arguments (expand-file-name "eca-stub.el" eca-test-folder)))
+        (unless (string-prefix-p "eca-stub-" (symbol-name name))
+          (setq n-compared (1+ n-compared))
+          (should (equal (cons name arguments) (assq name real)))))
+      (should (> n-compared 7)))))
 
 (provide 'eca-test)
 ;;; eca-test.el ends here
