@@ -165,7 +165,11 @@ Between two features Emacs serves the user.  CONTEXT holds the deadline."
                  (next (lambda (outcomes)
                          (run-at-time
                           0 nil #'eca-context-collect--walk (cdr features) buffer
-                          (append (list key outcomes) facts) path context done)))
+                          (append (list key outcomes)
+                                  (and (eq key :definitions)
+                                       (list :excluded (eca-context-collect--excluded outcomes)))
+                                  facts)
+                          path context done)))
                  (point (plist-get facts :point)))
       (cond
        ((not (buffer-live-p buffer))
@@ -178,6 +182,15 @@ Between two features Emacs serves the user.  CONTEXT holds the deadline."
        (t
         (eca-context-collect--run (symbol-value hook) buffer point
                                   (append (list :path path) context) next))))))
+
+(defun eca-context-collect--excluded (outcomes)
+  "Return the files among the places of OUTCOMES that the user excludes."
+  (seq-filter (lambda (file)
+                (seq-some (lambda (regexp) (string-match-p regexp file))
+                          eca-context-excluded-files))
+              (mapcan (lambda (outcome)
+                        (mapcar (lambda (item) (aref item 0)) (plist-get outcome :items)))
+                      outcomes)))
 
 (defun eca-context-collect--run (functions buffer point request next)
   "Call FUNCTIONS in BUFFER at POINT with REQUEST; give NEXT their outcomes."
