@@ -10,40 +10,47 @@
 
 ;;; Code:
 
+(eval-when-compile (require 'subr-x))
+
+;; Only what lies outside the basic plane takes two units.  Raw bytes and code points that only Emacs
+;; has lie above U+10FFFF; they reach the reader as U+FFFD, one unit.
 (defun eca-context-position--units (beg end)
-  "Return the UTF-16 units between BEG and END on one line."
-  (let ((units 0))
+  "Return the UTF-16 units between BEG and END on one line.
+A BOM at the start of the buffer and a CR at the line's end count nothing."
+  (let ((units (- end beg)))
     (save-excursion
       (goto-char beg)
-      (while (< (point) end)
-        (setq units (+ units (if (> (char-after) #xffff) 2 1)))
-        (forward-char)))
+      (while (progn (skip-chars-forward "^\U00010000-\U0010ffff" end) (< (point) end))
+        (setq units (+ units (skip-chars-forward "\U00010000-\U0010ffff" end)))))
     (when (and (= beg (point-min)) (< beg end) (eq (char-after beg) #xfeff))
       (setq units (1- units)))
-    (if (and (> end beg) (eq (char-before end) ?\r) (or (= end (point-max)) (eq (char-after end) ?\n)))
+    (if (and (> end beg) (eq (char-before end) ?\r) (memq (char-after end) '(nil ?\n)))
         (1- units)
       units)))
 
 (defun eca-context-position-sweep (positions)
   "Return the lines and characters of POSITIONS, a list of integers or nil.
 The value is a list of conses (LINE . CHARACTER) or nil, in the order given;
-one ascending pass over the buffer, whatever the number of positions."
+one ascending pass over the buffer, whatever the number of positions and the
+length of its lines."
   (save-excursion
     (save-restriction
       (widen)
-      (let* ((table (make-hash-table))
+      (let* ((inhibit-field-text-motion t)
+             (table (make-hash-table))
              (sorted (sort (delete-dups (delq nil (copy-sequence positions))) #'<))
              (line 0)
-             (bol (point-min)))
-        (goto-char bol)
+             (units 0)
+             (from (point-min))
+             (eol (progn (goto-char from) (line-end-position))))
         (dolist (pos sorted)
           (let ((at (max (point-min) (min pos (point-max)))))
-            (goto-char bol)
-            (while (let ((eol (line-end-position)))
-                     (and (< eol at) (< eol (point-max))))
-              (forward-line 1)
-              (setq line (1+ line) bol (point)))
-            (puthash pos (cons line (eca-context-position--units bol at)) table)))
+            (while (< eol at)
+              (goto-char (1+ eol))
+              (setq line (1+ line) units 0 from (point) eol (line-end-position)))
+            ;; A CR that ends the line counts nothing; it is never left behind, for its end is next.
+            (setq units (+ units (eca-context-position--units from at)) from at)
+            (puthash pos (cons line units) table)))
         (mapcar (lambda (pos) (and pos (gethash pos table))) positions)))))
 
 (defun eca-context-position-range (beg end)
@@ -69,13 +76,17 @@ A CHARACTER past the end means the end; within a surrogate pair, its start."
       (when (and (zerop (forward-line line)) (or (zerop line) (bolp)))
         (when (and (bobp) (eq (char-after) #xfeff))
           (forward-char))
-        (let ((left character)
-              (eol (line-end-position)))
+        (let* ((inhibit-field-text-motion t)
+               (left character)
+               (eol (line-end-position)))
           (when (and (> eol (point)) (eq (char-before eol) ?\r))
             (setq eol (1- eol)))
           (while (and (> left 0) (< (point) eol))
-            (let ((units (if (> (char-after) #xffff) 2 1)))
-              (setq left (- left units))
+            ;; As far as one unit a character goes, then the wide one, if it fits.
+            (setq left (- left (skip-chars-forward "^\U00010000-\U0010ffff"
+                                                   (min eol (+ (point) left)))))
+            (when (and (> left 0) (< (point) eol))
+              (setq left (- left 2))
               (when (>= left 0)
                 (forward-char))))
           (point))))))
@@ -93,11 +104,11 @@ not stand there so often.  Return nil when there is no such line."
         (save-restriction
           (widen)
           (goto-char bol)
-          (let ((eol (line-end-position))
-                (regexp (concat "\\(?:\\_<\\|\\=\\)?\\(" (regexp-quote symbol) "\\)")))
-            (while (re-search-forward regexp eol t)
-              (let ((beg (match-beginning 1)) (end (match-end 1)))
-                (when (eca-context-position--whole-p beg end)
+          (let* ((inhibit-field-text-motion t)
+                 (eol (line-end-position)))
+            (while (and (not (string-empty-p symbol)) (search-forward symbol eol t))
+              (let ((beg (- (point) (length symbol))))
+                (when (eca-context-position--whole-p beg (point))
                   (setq n (1+ n))
                   (when (= n occurrence)
                     (setq found beg)))
