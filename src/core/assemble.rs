@@ -109,7 +109,15 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                 if outcome.status == "ok" {
                     answered = true;
                     fresh.push(outcome.fresh);
-                    items.extend(outcome.items);
+                    items.extend(outcome.items.into_iter().map(|mut item| {
+                        if item.file.is_empty() {
+                            item.file.clone_from(&asked);
+                        }
+                        if !outcome.exact || item.file != asked {
+                            item.range = clamped(item.range, &item.file, lines);
+                        }
+                        item
+                    }));
                 } else {
                     out.unavailable.push(failure("diagnostics", &outcome));
                 }
@@ -135,15 +143,9 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
             }
         }
     }
-    for item in &mut items {
-        if item.file.is_empty() {
-            item.file = asked.clone();
-        }
-        item.range = clamped(item.range, &item.file, lines);
-    }
     items.retain(|d| !lines.is_excluded(&d.file));
     let mut items = diagnostics::unique(items);
-    out.total = items.len();
+    out.total = items.len() + facts.diagnostics_omitted.total;
     if let Some(least) = plan.min_severity {
         items.retain(|d| severity_rank(&d.severity) <= least);
     }
@@ -156,9 +158,9 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
         None => (0..items.len()).collect(),
     };
     let limit = plan.limit as usize;
-    if chosen.len() > limit {
-        out.truncated
-            .insert("diagnostics".into(), Truncation { returned: limit, total: chosen.len() });
+    let total = chosen.len() + facts.diagnostics_omitted.passed;
+    if total > limit {
+        out.truncated.insert("diagnostics".into(), Truncation { returned: limit, total });
         if plan.position().is_none() {
             // Not ordered by nearness: the most severe stay, in file order.
             chosen.sort_by_key(|&item_idx| (keys[item_idx].1, item_idx));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::facts::DiagnosticFact;
+use super::facts::{DiagnosticFact, Omitted};
 use super::plan::SEVERITIES;
 use super::position::{Position, Range};
 
@@ -12,6 +12,25 @@ use super::position::{Position, Range};
 pub enum Near {
     Position(Position),
     Range(Range),
+}
+
+/// Which diagnostics of one file are wanted: where, how near, how severe, how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    pub near: Option<Near>,
+    /// In lines.
+    pub max_distance: Option<u32>,
+    /// The rank of the least severe.
+    pub min_severity: Option<u8>,
+    pub limit: usize,
+}
+
+/// Which items must be known wholly to answer, and what is said of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Indexes, ascending.
+    pub item_idxs: Vec<usize>,
+    pub omitted: Omitted,
 }
 
 /// Lines between `range` and `near`; 0 when they share a line. Ranges are closed.
@@ -39,28 +58,76 @@ pub fn severity_rank(word: &str) -> u8 {
 /// the closed range, or lies within `max_distance` lines of it.
 pub fn near(items: &[(Range, u8)], near: Near, max_distance: Option<u32>) -> Vec<usize> {
     let mut chosen: Vec<usize> = (0..items.len())
-        .filter(|&item_idx| {
-            let range = items[item_idx].0;
-            match (near, max_distance) {
-                (Near::Position(_), None) => true,
-                (Near::Range(asked), None) => touches(range, asked),
-                (Near::Range(asked), Some(max)) => {
-                    touches(range, asked) || distance(range, near) <= max
-                }
-                (Near::Position(_), Some(max)) => distance(range, near) <= max,
-            }
-        })
+        .filter(|&item_idx| is_near(items[item_idx].0, near, max_distance))
         .collect();
     if let Near::Position(at) = near {
-        chosen.sort_by_key(|&item_idx| {
-            let (range, severity) = items[item_idx];
-            let contains = range.start <= at && at <= range.end;
-            (Reverse(contains), distance(range, near), along(range, at), severity, range)
-        });
+        chosen.sort_by_cached_key(|&item_idx| nearness(items[item_idx], at));
     } else {
         chosen.sort_by_key(|&item_idx| items[item_idx].0);
     }
     chosen
+}
+
+/// Which of `items` (range and severity rank, of one file, in any order) must be known wholly, so that
+/// the answer is the same as if all were.
+///
+/// Two items with one range and severity may be one problem; only their messages tell. So all that share
+/// these with another are chosen, and beside them the first `limit` of the answer.
+pub fn choose(items: &[(Range, u8)], wanted: &Wanted) -> Choice {
+    let mut sorted: Vec<(Range, u8, usize)> =
+        items.iter().enumerate().map(|(idx, &(range, rank))| (range, rank, idx)).collect();
+    sorted.sort_unstable();
+    let passes = |range, rank| {
+        wanted.min_severity.is_none_or(|least| rank <= least)
+            && wanted.near.is_none_or(|near| is_near(range, near, wanted.max_distance))
+    };
+    let mut omitted = Omitted::default();
+    let mut item_idxs = Vec::new();
+    let mut rivals = Vec::new();
+    for group in sorted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let (range, rank, item_idx) = group[0];
+        let is_alone = group.len() == 1;
+        if !is_alone {
+            item_idxs.extend(group.iter().map(|item| item.2));
+        }
+        if passes(range, rank) {
+            let order = match wanted.near {
+                Some(Near::Position(at)) => nearness((range, rank), at),
+                // Cut by severity, in file order: nothing else counts.
+                _ => (Reverse(false), 0, 0, rank, range),
+            };
+            rivals.push((order, item_idx, is_alone));
+        } else if is_alone {
+            omitted.total += 1;
+        }
+    }
+    if rivals.len() > wanted.limit {
+        rivals.select_nth_unstable(wanted.limit);
+        let n_alone = rivals.drain(wanted.limit..).filter(|rival| rival.2).count();
+        omitted.total += n_alone;
+        omitted.passed += n_alone;
+    }
+    item_idxs.extend(rivals.iter().filter(|rival| rival.2).map(|rival| rival.1));
+    item_idxs.sort_unstable();
+    Choice { item_idxs, omitted }
+}
+
+fn is_near(range: Range, near: Near, max_distance: Option<u32>) -> bool {
+    match (near, max_distance) {
+        (Near::Position(_), None) => true,
+        (Near::Range(asked), None) => touches(range, asked),
+        (Near::Range(asked), Some(max)) => touches(range, asked) || distance(range, near) <= max,
+        (Near::Position(_), Some(max)) => distance(range, near) <= max,
+    }
+}
+
+type Nearness = (Reverse<bool>, u32, u32, u8, Range);
+
+/// What a question at `at` orders by: the nearest is the least.
+fn nearness((range, severity): (Range, u8), at: Position) -> Nearness {
+    let contains = range.start <= at && at <= range.end;
+    let distance = distance(range, Near::Position(at));
+    (Reverse(contains), distance, along(range, at), severity, range)
 }
 
 /// Whether two closed ranges share a position.
@@ -113,7 +180,100 @@ pub(crate) fn tool_name(source: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::core::assemble::assemble_diagnostics;
+    use crate::core::facts::{DocumentFacts, Facts, Outcome};
+    use crate::core::plan::{Options, Request, plan};
+    use crate::files::FileLines;
+
+    fn problem() -> impl Strategy<Value = DiagnosticFact> {
+        (0..5u32, 0..4u32, 0..3u32, 0..4u32, 0..5usize, 0..3u8).prop_map(|(sl, sc, n, ec, s, m)| {
+            DiagnosticFact {
+                severity: SEVERITIES.get(s).copied().unwrap_or("odd").into(),
+                range: Range::new(sl, sc, sl + n, if n == 0 { sc + ec } else { ec }),
+                message: m.to_string(),
+                ..DiagnosticFact::default()
+            }
+        })
+    }
+
+    /// Where a question points, in params of the protocol.
+    fn place() -> impl Strategy<Value = Value> {
+        (0..3u8, 0..8u32, 0..5u32, 0..3u32).prop_map(|(kind, line, character, n)| {
+            let at = json!({"line": line, "character": character});
+            match kind {
+                0 => json!({"position": at}),
+                1 => json!({"range": {"start": at, "end": {"line": line + n, "character": 9}}}),
+                _ => json!({}),
+            }
+        })
+    }
+
+    fn facts(outcomes: Vec<Vec<DiagnosticFact>>, omitted: Omitted) -> Facts {
+        let outcome = |items| Outcome { items, exact: true, ..Outcome::default() };
+        Facts {
+            document: Some(DocumentFacts { path: "/f".into(), ..DocumentFacts::default() }),
+            diagnostics: outcomes.into_iter().map(outcome).collect(),
+            diagnostics_omitted: omitted,
+            ..Facts::default()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_chosen_does_not_matter(
+            first in prop::collection::vec(problem(), 0..24),
+            second in prop::collection::vec(problem(), 0..12),
+            place in place(),
+            max_distance in prop::option::of(0..4u32),
+            least in prop::option::of(0..4usize),
+            limit in 1..9u32,
+        ) {
+            let mut params = place;
+            params["uri"] = "file:///f".into();
+            params["limit"] = limit.into();
+            params["maxDistance"] = max_distance.into();
+            params["minSeverity"] = least.map(|rank| SEVERITIES[rank]).into();
+            let method = "editor/getDiagnostics".into();
+            let plan = plan(&Request { method, params, options: Options::default() })
+                .expect("valid params");
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            let n_first = first.len();
+            let all: Vec<_> = first.iter().chain(&second).cloned().collect();
+            let keys: Vec<_> =
+                all.iter().map(|d| (d.range, severity_rank(&d.severity))).collect();
+            let choice = choose(&keys, &plan.wanted());
+            let (mut some_first, mut some_second) = (Vec::new(), Vec::new());
+            for &item_idx in &choice.item_idxs {
+                let part = if item_idx < n_first { &mut some_first } else { &mut some_second };
+                part.push(all[item_idx].clone());
+            }
+            prop_assert_eq!(choice.item_idxs.len() + choice.omitted.total, all.len());
+            let whole =
+                assemble_diagnostics(&plan, facts(vec![first, second], Omitted::default()), &lines);
+            let part =
+                assemble_diagnostics(&plan, facts(vec![some_first, some_second], choice.omitted), &lines);
+            prop_assert_eq!(whole, part);
+        }
+    }
+
+    #[test]
+    fn the_rest_is_only_counted() {
+        let item = |line, rank| (Range::new(line, 0, line, 1), rank);
+        let items = [item(9, 0), item(3, 1), item(0, 3), item(4, 0), item(9, 0)];
+        let wanted = Wanted {
+            near: Some(Near::Position(Position::new(3, 0))),
+            max_distance: None,
+            min_severity: Some(1),
+            limit: 1,
+        };
+        let choice = choose(&items, &wanted);
+        assert_eq!(choice.item_idxs, [0, 1, 4]);
+        assert_eq!(choice.omitted, Omitted { total: 2, passed: 1 });
+    }
 
     #[test]
     fn c09_closed_ranges_hold_zero_width() {

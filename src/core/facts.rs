@@ -30,6 +30,18 @@ pub struct Facts {
     pub definitions: Vec<Outcome<PlaceFact>>,
     pub document_symbols: Vec<Outcome<IndexEntry>>,
     pub diagnostics: Vec<Outcome<DiagnosticFact>>,
+    /// Diagnostics that were only counted, not handed over.
+    pub diagnostics_omitted: Omitted,
+}
+
+/// How many diagnostics of the asked file the answer can do without: each a problem of its own, none
+/// among the first `limit`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Omitted {
+    pub total: usize,
+    /// Those of them that the request's filters let through.
+    pub passed: usize,
 }
 
 /// The document block as the editor knows it.
@@ -79,6 +91,9 @@ pub struct Outcome<T> {
     pub items: Vec<T>,
     /// Diagnostics only: whether the checker has spoken about the present text.
     pub fresh: Option<bool>,
+    /// Diagnostics only: places in the asked file were counted in its present text, so none lies
+    /// beyond a line's end or within a surrogate pair.
+    pub exact: bool,
 }
 
 impl<T> Default for Outcome<T> {
@@ -91,6 +106,7 @@ impl<T> Default for Outcome<T> {
             retry: false,
             items: Vec::new(),
             fresh: None,
+            exact: false,
         }
     }
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::diagnostics::{Near, Wanted};
 use super::error::Error;
 use super::position::{Position, Range};
 
@@ -85,12 +86,12 @@ pub struct Plan {
     pub symbol: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occurrence: Option<u32>,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_distance: Option<u32>,
     /// The rank of the least severe diagnostic wanted: 0 error … 3 hint.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_severity: Option<u8>,
     pub limit: u32,
     #[serde(skip)]
@@ -101,6 +102,16 @@ impl Plan {
     /// The asked position, if it names a column.
     pub fn position(&self) -> Option<Position> {
         Some(Position::new(self.line?, self.character?))
+    }
+
+    /// Which diagnostics of one file are wanted.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            near: self.position().map(Near::Position).or(self.range.map(Near::Range)),
+            max_distance: self.max_distance,
+            min_severity: self.min_severity,
+            limit: self.limit as usize,
+        }
     }
 }
 
