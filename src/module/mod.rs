@@ -2,12 +2,14 @@
 //! neighbour of Emacs; errors are conditions under `eca-context-error`.
 
 mod de;
+mod items;
 
 use std::panic;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::Value as Json;
 
+use crate::core::diagnostics::choose;
 use crate::core::facts::Facts;
 use crate::core::plan::Options;
 use crate::files::FileLines;
@@ -86,6 +88,26 @@ fn answer<'e>(
         }
     };
     wire::frame(&body).into_lisp(env)
+}
+
+/// Return which of ITEMS must be known wholly to answer by PLAN, or nil: all.
+///
+/// ITEMS is a vector of diagnostics of one file, as in the facts, PLAN what
+/// `eca-context-module-plan' returned.  Only places and severities are read.
+/// The value is (OMITTED . INDEXES): what the facts say of the others, and the
+/// ascending indexes of those that are needed.
+#[defun]
+fn near<'e>(env: &'e Env, items: Value<'e>, plan: Value<'e>) -> Result<Value<'e>> {
+    let plan = de::from_lisp::<items::Limits>(plan).or_else(|e| bad_value(env, &e))?;
+    let Some(keys) = items::keys(items)? else { return ().into_lisp(env) };
+    let choice = choose(&keys, &plan.wanted());
+    let mut indexes = ().into_lisp(env)?;
+    for item_idx in choice.item_idxs.iter().rev() {
+        indexes = env.cons(*item_idx, indexes)?;
+    }
+    let omitted =
+        serde_json::to_value(choice.omitted).map_err(|e| emacs::Error::msg(e.to_string()))?;
+    env.cons(to_lisp(env, &omitted)?, indexes)
 }
 
 /// Return the frame that answers request ID with the JSON-RPC error CODE and MESSAGE.
