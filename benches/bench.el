@@ -1,0 +1,374 @@
+;;; bench.el --- Measure the module against Lisp  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Run by run.sh, byte-compiled, one Emacs after another.  Samples of ours and of the peer alternate, a
+;; garbage collection stands before each, Emacs' own thresholds stay; the figures are medians.  A peer
+;; that does not give the same bytes ends the run.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'imenu)
+(require 'json)
+(require 'seq)
+(require 'thingatpt)
+(require 'url-util)
+(require 'xref)
+(require 'peers)
+(require 'eca-context)
+(require 'eca-context-collect)
+(require 'eca-context-diagnostics)
+(require 'eca-context-eca)
+(require 'eca-context-position)
+(require 'eca-stub)
+
+(declare-function eca-context-module-answer "ext:eca-context-module"
+                  (id method params options facts) t)
+(declare-function eca-context-module-plan "ext:eca-context-module" (method params options) t)
+
+(defconst bench-divisor (string-to-number (or (getenv "BENCH_DIVISOR") "1"))
+  "By what the sizes are divided; more than 1 only tells that the bench runs.")
+
+(defconst bench-folder (file-name-directory (or load-file-name buffer-file-name))
+  "Where the compiled files and the module lie.")
+
+(defvar bench-figures nil
+  "What was measured, lists (NAME OURS-MS PEER-MS), the newest first.")
+
+(defun bench-size (n)
+  "Return N, or less where the bench only has to run."
+  (max 2 (/ n bench-divisor)))
+
+(defun bench-median (numbers)
+  "Return the median of NUMBERS."
+  (nth (/ (length numbers) 2) (sort (copy-sequence numbers) #'<)))
+
+(defun bench-ms (function)
+  "Return how many milliseconds FUNCTION takes, started after a garbage collection."
+  (garbage-collect)
+  (let ((start (float-time)))
+    (funcall function)
+    (* 1000 (- (float-time) start))))
+
+(defun bench-note (name ours peer)
+  "Note the samples OURS and PEER of NAME, lists of milliseconds; PEER may be nil."
+  (push (list name (bench-median ours) (and peer (bench-median peer))) bench-figures))
+
+(defun bench-compare (name n-samples ours peer &optional between)
+  "Measure OURS and PEER as NAME, N-SAMPLES each in turn.
+They must return the same; BETWEEN is called after each."
+  (let ((a (funcall ours))
+        (b (progn (when between (funcall between)) (funcall peer)))
+        ours-ms peer-ms)
+    (when between (funcall between))
+    (unless (equal a b)
+      (let ((at (if (and (stringp a) (stringp b))
+                    (max 0 (- (abs (compare-strings a nil nil b nil nil)) 100))
+                  0)))
+        (error "%s: the peer gives something else, ours\n%S\npeer\n%S" name
+               (if (stringp a) (substring a at (min (length a) (+ at 300))) a)
+               (if (stringp b) (substring b at (min (length b) (+ at 300))) b))))
+    (dotimes (_ (if (> bench-divisor 1) 1 n-samples))
+      (push (bench-ms ours) ours-ms)
+      (when between (funcall between))
+      (push (bench-ms peer) peer-ms)
+      (when between (funcall between)))
+    (bench-note name ours-ms peer-ms)))
+
+(defun bench-write (file text)
+  "Write TEXT into FILE and return its URI."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (write-region text nil file nil 'silent))
+  (concat "file://" (url-hexify-string file (cons ?/ url-unreserved-chars))))
+
+(defun bench-document (path n-lines)
+  "Return the document block of PATH, which has N-LINES."
+  (list :path path :languageId "python" :lineCount n-lines :version "1" :modified nil
+        :diskNewer nil))
+
+(defun bench-block (n-lines)
+  "Return the document block as it is answered for N-LINES."
+  (list :languageId "python" :lineCount n-lines :version "1" :modified :json-false
+        :diskNewer :json-false))
+
+;;;; imenu-5000
+
+(defun bench-imenu (folder)
+  "Measure the symbols of a file in FOLDER: 500 classes with nine methods each."
+  (let* ((path (expand-file-name "symbols.py" folder))
+         (line 0)
+         (pos 1)
+         (index nil)
+         (text (with-temp-buffer
+                 (cl-flet ((add (string)
+                             (prog1 (cons line pos)
+                               (insert string "\n")
+                               (setq line (1+ line) pos (point)))))
+                   (dotimes (n (bench-size 500))
+                     (let* ((name (format "Basket_%d" n))
+                            (at (add (format "class %s(Base):  # é" name)))
+                            (children (list (list "*class definition*" (car at) (cdr at)))))
+                       (dotimes (k 9)
+                         (let* ((method (format "total_%d_%d" n k))
+                                (at (add (format "    def %s(self, items, tax=\"😀\"):" method))))
+                           (push (list (concat method " (def)") (car at) (cdr at)) children)
+                           (add "        return sum(items) * (1 + tax)")))
+                       (push (cons (concat name " (class)") (cons nil (cons nil (nreverse children))))
+                             index)
+                       (add ""))))
+                 (buffer-string)))
+         (uri (bench-write path text))
+         (index (nreverse index))
+         (entries (mapcar (lambda (class)
+                            (vector (car class) nil nil
+                                    (vconcat (mapcar (lambda (child)
+                                                       (vector (car child) (cadr child) 0))
+                                                     (nthcdr 3 class)))))
+                          index))
+         (n-lines (1+ line))
+         (limit 1000000)
+         (options (list :limit limit :maxLimit limit)))
+    (with-temp-buffer
+      (insert text)
+      (bench-compare
+       "imenu-5000" 15
+       (lambda ()
+         (eca-context-module-answer
+          1 "editor/getContext" (list :uri uri :include ["documentSymbols"]) options
+          (list :document (bench-document path n-lines)
+                :documentSymbols (list (list :provider "imenu" :kind "textual" :status "ok"
+                                             :items entries)))))
+       (lambda ()
+         (peers-document-symbols 1 uri (bench-block n-lines) index))))))
+
+;;;; diagnostics
+
+(defun bench-items (path n)
+  "Return N diagnostics of PATH in file order, as items; every hundredth is there twice."
+  (let ((severities ["error" "warning" "info" "hint"])
+        items)
+    (dotimes (idx n)
+      (let* ((line (* 2 idx))
+             (character (% (* 7 idx) 60)))
+        (push (vector path (aref severities (% idx 4)) "Pyright"
+                      (and (zerop (% idx 3)) (format "report%d" (% idx 17)))
+                      (vector line character line (+ character 5))
+                      (format "\"name_%d\" is not défined 😀 in this\tscope" idx))
+              items)
+        (when (= (% idx 100) 99)
+          (push (copy-sequence (car items)) items))))
+    (nreverse items)))
+
+(defun bench-diagnostics (folder n)
+  "Measure an answer with N diagnostics of a file in FOLDER, all and near."
+  (let* ((path (expand-file-name "problems.py" folder))
+         (n-lines (* 3 n))
+         (uri (bench-write path (make-string n-lines ?\n)))
+         (items (bench-items path (- (bench-size n) (/ (bench-size n) 100))))
+         (line (bench-size n))
+         (name (lambda (kind) (format "diagnostics-%s-%d" kind n)))
+         (method "editor/getDiagnostics")
+         (ours (lambda (params)
+                 (let ((plan (eca-context-module-plan method params nil)))
+                   (lambda ()
+                     (eca-context-module-answer
+                      1 method params nil
+                      (append (eca-context-diagnostics-near
+                               (list (list :provider "flymake" :kind "unknown" :status "ok"
+                                           :fresh t :items items))
+                               plan)
+                              (list :document (bench-document path n-lines)))))))))
+    (bench-compare
+     (funcall name "all") (if (> n 1000) 11 25)
+     (funcall ours (list :uri uri :limit (max 1000 n)))
+     (lambda () (peers-diagnostics-all 1 uri (bench-block n-lines) items)))
+    (bench-compare
+     (funcall name "near") (if (> n 1000) 25 45)
+     (funcall ours (list :uri uri :position (list :line line :character 30)))
+     (lambda ()
+       (peers-diagnostics-near 1 uri (bench-block n-lines) items line 30 20)))))
+
+;;;; positions-1000
+
+(defun bench-positions ()
+  "Measure 1,000 positions in a megabyte of text."
+  (with-temp-buffer
+    (while (< (buffer-size) (/ 1000000 bench-divisor))
+      (insert "    total = total + item.price  # a line of some length, and its end\n"
+              (if (zerop (% (buffer-size) 3)) "    name = \"é😀\"\n" "\n")))
+    (let ((seed 1)
+          positions)
+      (dotimes (_ (bench-size 1000))
+        (setq seed (% (+ (* seed 1103515245) 12345) 2147483648))
+        (push (1+ (% (/ seed 8) (buffer-size))) positions))
+      (bench-compare "positions-1000" 15
+                     (lambda () (eca-context-position-sweep positions))
+                     (lambda () (peers-positions positions))))))
+
+;;;; places-1000
+
+(defun bench-places (folder)
+  "Measure 1,000 places in 200 files of FOLDER."
+  (let* ((n-files (bench-size 200))
+         (files (mapcar (lambda (n)
+                          (let ((file (expand-file-name (format "place-%d.el" n) folder)))
+                            (bench-write file
+                                         (mapconcat (lambda (k)
+                                                      (format "(defun place-%d-%d (items)\n  \"É 😀\"\n  items)\n"
+                                                              n k))
+                                                    (number-sequence 0 30) "\n"))
+                            file))
+                        (number-sequence 0 (1- n-files))))
+         (places (mapcar (lambda (idx)
+                           (let ((n (% (* 7 idx) n-files))
+                                 (k (% (/ idx n-files) 31)))
+                             (vector (nth n files) (* 4 k) 0 nil nil (format "place-%d-%d" n k))))
+                         (number-sequence 0 (1- (bench-size 1000)))))
+         (path (expand-file-name "asked.py" folder))
+         (uri (bench-write path "total\n"))
+         (position '(:line 0 :character 2))
+         (params (list :uri uri :position position :include ["definitions"] :limit 1000))
+         (before (buffer-list)))
+    (bench-compare
+     "places-1000" 3
+     (lambda ()
+       (eca-context-module-answer
+        1 "editor/getContext" params nil
+        (list :document (bench-document path 2) :position position
+              :definitions (list (list :provider "xref" :kind "semantic" :status "ok"
+                                       :items places)))))
+     (lambda () (peers-locations 1 uri position (bench-block 2) places 1000))
+     (lambda ()
+       (dolist (buffer (buffer-list))
+         (unless (memq buffer before) (kill-buffer buffer)))))))
+
+;;;; module-load
+
+(defun bench-module-load ()
+  "Measure `module-load' in fresh processes."
+  (let (samples)
+    (dotimes (_ (if (> bench-divisor 1) 1 15))
+      (with-temp-buffer
+        (call-process (expand-file-name invocation-name invocation-directory) nil t nil
+                      "-Q" "--batch" "--eval"
+                      (format "%S" `(let ((start (float-time)))
+                                      (module-load ,(eca-context-module-file))
+                                      (princ (* 1000 (- (float-time) start))))))
+        (push (string-to-number (buffer-string)) samples)))
+    (bench-note "module-load" samples nil)))
+
+;;;; context-three
+
+(defconst bench-source
+  (mapconcat
+   (lambda (n)
+     (format "(defvar bench-source-%d nil\n  \"Say what is in basket %d.\")\n
+\(defun bench-source-total-%d (items)
+  \"Return the sum of ITEMS, 😀 or é.\"
+  (let ((sum 0))
+    (dolist (item items)
+      (setq sum (+ sum (or item 0))))
+    (list bench-source-%d (bench-source-total-%d (cdr items)) sum)))\n\n"
+             n n n n (max 0 (1- n))))
+   (number-sequence 0 26) "")
+  "300 lines of Emacs Lisp, more or less.")
+
+(defun bench-context (folder)
+  "Measure one `editor/getContext' of a file in FOLDER, from write to read.
+The server measures ours; the peer is what Lisp cannot avoid."
+  (let* ((path (expand-file-name "bench-source.el" folder))
+         (uri (bench-write path (concat ";;; bench-source.el  -*- lexical-binding: t; -*-\n"
+                                        bench-source "(provide 'bench-source)\n")))
+         (session (eca-create-session (list folder)))
+         (took nil)
+         (load-path (cons folder load-path))
+         ours-ms peer-ms)
+    (load path nil t)
+    (with-current-buffer (find-file-noselect path)
+      (goto-char (point-min))
+      (search-forward "(bench-source-total-11 (")
+      (search-backward "total-11")
+      (let* ((line (1- (line-number-at-pos nil t)))
+             (character (- (point) (line-beginning-position)))
+             (peer (lambda ()
+                     (list (bounds-of-thing-at-point 'symbol)
+                           (xref-backend-definitions
+                            'elisp (xref-backend-identifier-at-point 'elisp))
+                           (let ((imenu--index-alist nil))
+                             (funcall imenu-create-index-function)))))
+             (process (make-process
+                       :name "bench-server" :connection-type 'pipe :coding 'no-conversion
+                       :noquery t
+                       :command (list "python3" (expand-file-name "server.py" bench-folder)
+                                      uri (number-to-string line) (number-to-string character))
+                       :filter (eca-process--make-filter
+                                (lambda (message)
+                                  (if (equal (plist-get message :method) "bench/took")
+                                      (setq took (plist-get message :params))
+                                    (eca--handle-message session message)))))))
+        (setf (eca--session-process session) process)
+        (eca-context-eca-install)
+        (unwind-protect
+            (dotimes (n (if (> bench-divisor 1) 2 31))
+              (setq took nil)
+              (garbage-collect)
+              (eca-api-notify session :method "bench/ask")
+              (while (and (not took) (process-live-p process))
+                (accept-process-output process 1))
+              (unless (equal (plist-get took :features) 3)
+                (error "context-three: not all is answered: %S" took))
+              (let ((ms (bench-ms peer)))
+                ;; The first one is to warm up.
+                (unless (zerop n)
+                  (push ms peer-ms)
+                  (push (plist-get took :ms) ours-ms))))
+          (eca-context-eca-uninstall)
+          (delete-process process)
+          (eca-delete-session session)))
+      (kill-buffer))
+    (bench-note "context-three" ours-ms peer-ms)))
+
+;;;; Running
+
+(defun bench-report ()
+  "Print a table and add the figures to the file that BENCH_FIGURES names."
+  (princ (format "\nEmacs %s\n%-26s %12s %12s %10s\n" emacs-version "" "ours ms" "peer ms" "ratio"))
+  (let (lines)
+    (pcase-dolist (`(,name ,ours ,peer) (reverse bench-figures))
+      (princ (format "%-26s %12.3f %12s %10s\n" name ours
+                     (if peer (format "%.3f" peer) "")
+                     (if peer (format "%.2f x" (/ peer ours)) "")))
+      (push (format "bench %s %s %.3f %s %s\n" name emacs-version ours
+                    (if peer (format "%.3f" peer) "-")
+                    (if peer (format "%.2f" (/ peer ours)) "-"))
+            lines))
+    (write-region (apply #'concat (nreverse lines)) nil (getenv "BENCH_FIGURES") t 'silent)))
+
+(defun bench ()
+  "Measure everything."
+  (let ((folder (file-truename (file-name-as-directory (make-temp-file "eca-context-bench" t))))
+        (trouble (eca-context-module-trouble))
+        (inhibit-message t)
+        (create-lockfiles nil)
+        (only (getenv "BENCH_ONLY")))
+    (when trouble (error "%s" trouble))
+    (unwind-protect
+        (pcase-dolist (`(,name . ,function)
+                       `(("imenu" . ,(lambda () (bench-imenu folder)))
+                         ("diagnostics" . ,(lambda () (bench-diagnostics folder 1000)))
+                         ("diagnostics" . ,(lambda () (bench-diagnostics folder 10000)))
+                         ("positions" . ,#'bench-positions)
+                         ("places" . ,(lambda () (bench-places folder)))
+                         ("module-load" . ,#'bench-module-load)
+                         ("context" . ,(lambda () (bench-context folder)))))
+          (when (or (null only) (string-match-p only name))
+            (funcall function)))
+      (delete-directory folder t))
+    (bench-report)))
+
+(provide 'bench)
+;;; bench.el ends here

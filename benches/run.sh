@@ -1,0 +1,29 @@
+#!/bin/bash
+# run.sh: measures the built module on each Emacs of $EMACSES. A table each, then one line a figure:
+# `bench NAME EMACS_VERSION ours_ms peer_ms ratio', ratio = peer / ours, `-' where there is no peer.
+# $BENCH_DIVISOR divides the sizes: with 100 it only shows that the bench runs. $BENCH_ONLY is a regexp.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+emacses=(${EMACSES:-emacs emacs-30.1})
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+module=$(realpath "${ECA_CONTEXT_MODULE_FILE:-lisp/eca-context-module-$version.so}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export BENCH_FIGURES=$work/figures
+: >"$BENCH_FIGURES"
+
+for emacs in "${emacses[@]}"; do
+    # Each Emacs compiles for itself what it runs.
+    dir=$work/$(basename "$emacs")
+    mkdir -p "$dir/home"
+    cp lisp/*.el benches/*.el benches/server.py tests/eca-stub.el "$dir"
+    ln -s "$module" "$dir/eca-context-module-$version.so"
+    run=(env HOME="$dir/home" "$emacs" -Q --batch
+        --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' -L "$dir")
+    "${run[@]}" --eval '(setq byte-compile-error-on-warn nil)' -f batch-byte-compile "$dir"/*.el 2>"$dir/log" ||
+        { cat "$dir/log" >&2; exit 1; }
+    "${run[@]}" -l bench -f bench
+done
+echo
+cat "$BENCH_FIGURES"
