@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; One request is one job: the plan comes from the module, each feature's hook is walked in the file's
-;; buffer, a provider's fault is its own outcome, and DONE is called once.
+;; From a request to its facts: the plan comes from the module, the file's buffer is found or made, the
+;; features' hooks become a job.  It knows no provider but by the default values of the hooks.
 
 ;;; Code:
 
@@ -15,6 +15,7 @@
 (require 'subr-x)
 (require 'url-util)
 (require 'eca-context)
+(require 'eca-context-job)
 (require 'eca-context-position)
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
@@ -27,25 +28,32 @@
                   (id method params options facts) t)
 (declare-function eca-context-module-error-frame "ext:eca-context-module" (id code message) t)
 
-;; In the manner of `eldoc-documentation-functions': each is called with REQUEST, a plist with
-;; `:path', `:roots' and `:deadline', and CALLBACK; it returns an outcome, a list of outcomes, nil
-;; for "not mine", or `:async' and then calls CALLBACK once.
+;; Abnormal hooks in the manner of `eldoc-documentation-functions'; `eca-context-job-run' says how their
+;; functions are called.  REQUEST is a plist: `:path' of the file, `:roots', `:deadline'.  An outcome is
+;; a plist: `:provider', `:kind' (semantic, textual, unknown), `:status' (ok or a code of the protocol),
+;; `:reason', `:retry', `:items'; each hook says what its items are.
 (defvar eca-context-symbol-functions '(eca-context-symbol-at-point)
-  "Functions that return the symbol at point.")
+  "Functions that return the symbol at point.
+An item is [TEXT [LINE CHARACTER END-LINE END-CHARACTER] CONTEXT].")
 (defvar eca-context-definitions-functions '(eca-context-xref-definitions)
-  "Functions that return the definitions of the symbol at point.")
+  "Functions that return the definitions of the symbol at point.
+An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME ROLE CONTAINER], nil
+for what is not known.")
 (defvar eca-context-document-symbols-functions '(eca-context-imenu-document-symbols)
-  "Functions that return the symbols of the buffer.")
+  "Functions that return the symbols of the buffer.
+An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-diagnostics-functions
   '(eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
-  "Functions that return the diagnostics of the buffer.")
+  "Functions that return the diagnostics of the buffer; all are asked.
+An item is [FILE SEVERITY SOURCE CODE [LINE CHARACTER END-LINE END-CHARACTER]
+MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil.")
 
-(defconst eca-context-collect--features
-  '(("symbolAtPosition" :symbolAtPosition eca-context-symbol-functions)
-    ("definitions" :definitions eca-context-definitions-functions)
+(defconst eca-context-collect-features
+  '(("symbolAtPosition" :symbolAtPosition eca-context-symbol-functions needs-point)
+    ("definitions" :definitions eca-context-definitions-functions needs-point)
     ("documentSymbols" :documentSymbols eca-context-document-symbols-functions)
     ("diagnostics" :diagnostics eca-context-diagnostics-functions))
-  "Each feature, its key in the facts, and its hook.")
+  "Each feature, its key in the facts, its hook, and whether it needs point.")
 
 (defun eca-context-answer (id method params context send)
   "Answer request ID for METHOD with PARAMS and call SEND once with the frame.
@@ -58,15 +66,20 @@ in the caller.  An unusable module is an error here."
   (run-at-time
    0 nil
    (lambda ()
-     (save-match-data
-       (eca-context-collect
-        method params context
-        (lambda (facts)
-          (funcall send
-                   (condition-case err
-                       (eca-context-module-answer id method params (eca-context-options) facts)
-                     (error (eca-context-module-error-frame
-                             id -32603 (concat "eca-context: " (error-message-string err))))))))))))
+     (let ((refuse (lambda (err)
+                     (funcall send (eca-context-module-error-frame
+                                    id -32603
+                                    (concat "eca-context: " (error-message-string err)))))))
+       (condition-case err
+           (save-match-data
+             (eca-context-collect
+              method params context
+              (lambda (facts)
+                (condition-case err
+                    (funcall send (eca-context-module-answer
+                                   id method params (eca-context-options) facts))
+                  (error (funcall refuse err))))))
+         (error (funcall refuse err)))))))
 
 (defun eca-context-collect (method params context done)
   "Gather facts for METHOD with PARAMS under CONTEXT; call DONE once with them."
@@ -95,11 +108,19 @@ in the caller.  An unusable module is an error here."
         path))))
 
 (defun eca-context-collect--current-file (roots)
-  "Return the most recently used file in ROOTS that a buffer visits, or nil."
+  "Return the most recently used file in ROOTS that may be shown, or nil."
   (cl-loop for buffer in (buffer-list)
            for file = (buffer-file-name buffer)
-           when (and file (eca-context-collect--inside-p file roots))
+           when (eca-context-collect--shown-p file roots)
            return file))
+
+(defun eca-context-collect--excluded-p (file)
+  "Return non-nil if the user excludes FILE, by the name given or by its true name."
+  (let ((case-fold-search nil)
+        (names (list file (if (file-remote-p file) file (file-truename file)))))
+    (seq-some (lambda (regexp)
+                (seq-some (lambda (name) (string-match-p regexp name)) names))
+              eca-context-excluded-files)))
 
 (defun eca-context-collect--inside-p (file roots)
   "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
@@ -120,8 +141,7 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
          ((null path) (cons "unsupported-scheme" (format "only file: URIs are answered, not %s" uri)))
          ((and (file-remote-p path) (not (file-remote-p path nil t)))
           '("remote" . "there is no live connection to that host"))
-         ((seq-some (lambda (regexp) (let ((case-fold-search nil)) (string-match-p regexp path)))
-                    eca-context-excluded-files)
+         ((eca-context-collect--excluded-p path)
           '("excluded" . "the user excludes this file"))
          ((find-buffer-visiting path) nil)
          ((not (eca-context-collect--inside-p path roots))
@@ -154,113 +174,88 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                                :trouble (list :code "error" :reason (error-message-string err))))))
     (if (plist-get facts :trouble)
         (funcall finish facts)
-      (eca-context-collect--walk (plist-get plan :features) buffer facts path context finish))))
+      (eca-context-job-run
+       (eca-context-collect--chains (plist-get plan :features) buffer (plist-get facts :point)
+                                    (append (list :path path) context))
+       (plist-get context :deadline)
+       (lambda (outcomes)
+         (funcall finish (append outcomes (eca-context-collect--places outcomes path facts) facts)))))))
 
-(defun eca-context-collect--walk (features buffer facts path context done)
-  "Ask for FEATURES in BUFFER one by one, add to FACTS of PATH, call DONE.
-Between two features Emacs serves the user.  CONTEXT holds the deadline."
-  (if (null features)
-      (funcall done facts)
-    (pcase-let* ((`(,_ ,key ,hook) (assoc (car features) eca-context-collect--features))
-                 (next (lambda (outcomes)
-                         (run-at-time
-                          0 nil #'eca-context-collect--walk (cdr features) buffer
-                          (append (list key outcomes)
-                                  (and (eq key :definitions)
-                                       (list :excluded (eca-context-collect--excluded outcomes)))
-                                  facts)
-                          path context done)))
-                 (point (plist-get facts :point)))
-      (cond
-       ((not (buffer-live-p buffer))
-        (funcall next (list (list :provider "" :status "error" :reason "the buffer was killed"))))
-       ((> (float-time) (plist-get context :deadline))
-        (funcall next (list (list :provider "" :status "timeout" :retry t
-                                  :reason "the time allowed was used up before"))))
-       ((and (null point) (member (car features) '("symbolAtPosition" "definitions")))
-        (funcall next nil))
-       (t
-        (eca-context-collect--run (symbol-value hook) buffer point
-                                  (append (list :path path) context) next))))))
+(defun eca-context-collect--chains (features buffer point request)
+  "Return the chains of FEATURES to be asked in BUFFER at POINT with REQUEST.
+Without POINT there is none of a feature that needs it."
+  (mapcan
+   (lambda (feature)
+     (pcase-let ((`(,_ ,key ,hook ,needs-point) (assoc feature eca-context-collect-features)))
+       (when (or point (not needs-point))
+         (let ((chain (lambda (functions)
+                        (eca-context-job-chain :key key :functions functions :buffer buffer
+                                               :point point :request request)))
+               (functions (eca-context-collect-functions hook buffer)))
+           (if (eq key :diagnostics)
+               (mapcar (lambda (function) (funcall chain (list function))) functions)
+             (list (funcall chain functions)))))))
+   features))
 
-(defun eca-context-collect--excluded (outcomes)
-  "Return the files among the places of OUTCOMES that the user excludes."
-  (seq-filter (lambda (file)
-                (seq-some (lambda (regexp) (string-match-p regexp file))
-                          eca-context-excluded-files))
-              (mapcan (lambda (outcome)
-                        (mapcar (lambda (item) (aref item 0)) (plist-get outcome :items)))
-                      outcomes)))
+(defun eca-context-collect-functions (hook buffer)
+  "Return the functions of HOOK in BUFFER, those of its global value in place of t."
+  (seq-mapcat (lambda (function)
+                (if (eq function t) (copy-sequence (default-value hook)) (list function)))
+              (buffer-local-value hook buffer)))
 
-(defun eca-context-collect--run (functions buffer point request next)
-  "Call FUNCTIONS in BUFFER at POINT with REQUEST; give NEXT their outcomes."
-  (let* ((outcomes nil)
-         (n-waiting 1)
-         (is-over nil)
-         (timer nil)
-         (finish (lambda ()
-                   (unless is-over
-                     (setq is-over t)
-                     (when timer (cancel-timer timer))
-                     (funcall next (nreverse outcomes)))))
-         (take (lambda (outcome)
-                 (dolist (one (if (keywordp (car-safe outcome)) (list outcome) outcome))
-                   (push one outcomes)))))
-    (dolist (function functions)
-      (let* ((is-answered nil)
-             (said (eca-context-collect--call
-                    function buffer point request
-                    (lambda (outcome)
-                      (unless (or is-answered is-over)
-                        (setq is-answered t n-waiting (1- n-waiting))
-                        (funcall take outcome)
-                        (when (zerop n-waiting) (funcall finish)))))))
-        (if (eq said :async)
-            (unless is-answered (setq n-waiting (1+ n-waiting)))
-          (funcall take said))))
-    (setq n-waiting (1- n-waiting))
-    (if (<= n-waiting 0)
-        (funcall finish)
-      (setq timer (run-at-time (max 0 (- (plist-get request :deadline) (float-time))) nil
-                               (lambda ()
-                                 (push (list :provider "" :status "timeout" :retry t
-                                             :reason "a provider did not answer in time")
-                                       outcomes)
-                                 (funcall finish)))))))
-
-(defun eca-context-collect--call (function buffer point request callback)
-  "Call FUNCTION in BUFFER at POINT with REQUEST and CALLBACK, guarded."
-  (let ((inhibit-message t)
-        (message-log-max nil)
-        (inhibit-interaction t)
-        (inhibit-quit nil))
-    (condition-case err
-        (save-match-data
-          (save-window-excursion
-            (with-current-buffer buffer
-              (save-excursion
-                (save-restriction
-                  (widen)
-                  (when point (goto-char point))
-                  (funcall function request callback))))))
-      (inhibited-interaction
-       (list :provider (symbol-name function) :status "would-prompt"
-             :reason "it wanted to ask the user"))
-      ((error quit)
-       (list :provider (format "%s" function) :status "error"
-             :reason (error-message-string err))))))
+(defun eca-context-collect--places (outcomes path facts)
+  "Return what the module must know of the files that OUTCOMES name beside PATH.
+These are files the user excludes, and the unsaved texts of buffers, which are
+added to those of FACTS."
+  (let ((files (delete-dups
+                (mapcan (lambda (outcome)
+                          (mapcar (lambda (item) (aref item 0)) (plist-get outcome :items)))
+                        (plist-get outcomes :definitions))))
+        (unsaved (seq-filter (lambda (buffer)
+                               (and (buffer-file-name buffer) (buffer-modified-p buffer)))
+                             (buffer-list))))
+    (list :excluded (seq-filter #'eca-context-collect--excluded-p files)
+          :texts
+          (append (plist-get facts :texts)
+           (delq nil
+                (mapcar
+                 (lambda (file)
+                   (let ((buffer (seq-find (lambda (buffer)
+                                             (member file (list (buffer-file-name buffer)
+                                                                (buffer-local-value
+                                                                 'buffer-file-truename buffer))))
+                                           unsaved)))
+                     (and buffer
+                          (not (equal file path))
+                          (with-current-buffer buffer
+                            (save-restriction
+                              (widen)
+                              (vector file (buffer-substring-no-properties (point-min) (point-max))
+                                      t))))))
+                 files))))))
 
 (defun eca-context-collect--document (path visiting)
   "Return the document block of the current buffer, the text of PATH.
 VISITING is nil if it is a background copy."
   (list :path path
-        :languageId (string-remove-suffix
-                     "-ts" (string-remove-suffix "-mode" (symbol-name major-mode)))
+        :languageId (eca-context-collect--language-id major-mode)
         :lineCount (eca-context-position-n-lines)
         :version (and visiting (number-to-string (buffer-chars-modified-tick)))
         :modified (and visiting (buffer-modified-p) t)
         :diskNewer (and visiting (file-exists-p path)
                         (not (verify-visited-file-modtime (current-buffer))) t)))
+
+(defun eca-context-collect--language-id (mode)
+  "Return LSP's language identifier for the major MODE, else MODE's own stem."
+  (let ((stem (string-remove-suffix
+               "-ts" (string-remove-suffix "-mode" (symbol-name mode)))))
+    (or (cdr (assoc stem '(("js" . "javascript") ("js2" . "javascript") ("js-jsx" . "javascriptreact")
+                           ("tsx" . "typescriptreact") ("c++" . "cpp") ("sh" . "shellscript")
+                           ("bash" . "shellscript") ("text" . "plaintext")
+                           ("fundamental" . "plaintext") ("mhtml" . "html")
+                           ("conf" . "properties") ("cperl" . "perl") ("gfm" . "markdown")
+                           ("tex" . "latex") ("nxml" . "xml") ("enh-ruby" . "ruby"))))
+        stem)))
 
 (defun eca-context-collect--texts (path visiting)
   "Return the buffer's text for the module where PATH on disk will not do.
@@ -301,9 +296,7 @@ Without one it is point, if VISITING, the buffer the user has."
                                            (point) (min (line-end-position) (+ (point) 200))))))))))
      (line (funcall at (eca-context-position-to-point line (plist-get plan :character))))
      (visiting (funcall at (let ((window (get-buffer-window visiting t)))
-                             (if window (window-point window)
-                               
-                               (with-current-buffer visiting (point)))))))))
+                             (if window (window-point window) (point))))))))
 
 (defun eca-context-collect--background (path)
   "Return a hidden buffer with the text of PATH, in its mode without hooks."
@@ -328,32 +321,27 @@ Without one it is point, if VISITING, the buffer the user has."
 (defun eca-context-collect--everywhere (_plan context done)
   "Gather what is known about files in the workspace of CONTEXT; call DONE once.
 Each buffer that visits one is asked, and flymake's list of other files is read."
-  (let* ((roots (plist-get context :roots))
-         (open (seq-filter (lambda (buffer)
-                             (eca-context-collect--shown-p (buffer-file-name buffer) roots))
-                           (buffer-list)))
-         (outcomes (list (list :provider "flymake" :kind "unknown" :status "ok"
-                               :items (eca-context-flymake-listed-items nil))))
-         (n-waiting (1+ (length open)))
-         (finish (lambda ()
-                   (setq n-waiting (1- n-waiting))
-                   (when (zerop n-waiting)
-                     (funcall done (list :diagnostics
-                                         (eca-context-collect--shown outcomes roots)))))))
-    (dolist (buffer open)
-      (eca-context-collect--run
-       eca-context-diagnostics-functions buffer nil
-       (append (list :path (buffer-file-name buffer) :everywhere t) context)
-       (lambda (more)
-         (setq outcomes (append outcomes more))
-         (funcall finish))))
-    (funcall finish)))
+  (let ((roots (plist-get context :roots)))
+    (eca-context-job-run
+     (mapcan (lambda (buffer)
+               (and (eca-context-collect--shown-p (buffer-file-name buffer) roots)
+                    (eca-context-collect--chains
+                     '("diagnostics") buffer nil
+                     (append (list :path (buffer-file-name buffer) :everywhere t) context))))
+             (buffer-list))
+     (plist-get context :deadline)
+     (lambda (outcomes)
+       (let ((listed (list :provider "flymake" :kind "unknown" :status "ok"
+                           :items (eca-context-flymake-listed-items nil))))
+         (funcall done (list :diagnostics
+                             (eca-context-collect--shown
+                              (cons listed (plist-get outcomes :diagnostics)) roots))))))))
 
 (defun eca-context-collect--shown-p (file roots)
   "Return non-nil if FILE, a name or nil, lies in ROOTS and is not excluded."
   (and file
-       (not (let ((case-fold-search nil))
-              (seq-some (lambda (regexp) (string-match-p regexp file)) eca-context-excluded-files)))
+       (or (not (file-remote-p file)) (file-remote-p file nil t))
+       (not (eca-context-collect--excluded-p file))
        (eca-context-collect--inside-p file roots)))
 
 (defun eca-context-collect--shown (outcomes roots)

@@ -31,6 +31,8 @@ Items are vectors NAME, LINE, CHARACTER, CHILDREN."
      (list :provider "imenu" :kind "textual" :status "unsupported-by-provider"
            :reason (error-message-string err)))))
 
+(put 'eca-context-imenu-document-symbols 'eca-context-computes t)
+
 (defun eca-context-imenu--position (value)
   "Return the buffer position that an entry's VALUE names, or nil."
   (let ((value (if (consp value) (car value) value)))

@@ -19,6 +19,7 @@
 (require 'eca-context)
 (require 'eca-context-collect)
 (require 'eca-context-eca)
+(require 'eca-context-job)
 (require 'eca-context-module)
 (require 'eca-context-position)
 
@@ -327,13 +328,6 @@ It stands DEPTH steps to the right; without RANGE it is no button."
 
 ;;;; The doctor
 
-(defconst eca-context-report--hooks
-  '(("symbolAtPosition" . eca-context-symbol-functions)
-    ("definitions" . eca-context-definitions-functions)
-    ("documentSymbols" . eca-context-document-symbols-functions)
-    ("diagnostics" . eca-context-diagnostics-functions))
-  "Each feature and the hook whose functions answer it.")
-
 ;;;###autoload
 (defun eca-context-doctor ()
   "Show versions, and what each provider would say at point, or why not.
@@ -348,13 +342,13 @@ Providers that answer later are added when they do."
         (insert (format "\nBuffer %s, %s\n" (buffer-name source)
                         (buffer-local-value 'major-mode source)))
         (if (buffer-local-value 'buffer-file-name source)
-            (dolist (feature eca-context-report--hooks)
-              (insert "\n" (propertize (car feature) 'face 'bold)
-                      (if (member (car feature) eca-context-disabled-features)
+            (pcase-dolist (`(,feature ,_ ,hook) eca-context-collect-features)
+              (insert "\n" (propertize feature 'face 'bold)
+                      (if (member feature eca-context-disabled-features)
                           "  switched off in `eca-context-disabled-features'" "")
                       "\n")
-              (dolist (function (symbol-value (cdr feature)))
-                (eca-context-report--examine source function)))
+              (dolist (function (eca-context-collect-functions hook source))
+                (eca-context-report--examine source feature function)))
           (insert "It visits no file, so no agent can ask about it.\n"))
         (goto-char (point-min)))
       (display-buffer (current-buffer)))))
@@ -371,40 +365,33 @@ Providers that answer later are added when they do."
                     (if (file-exists-p (eca-context-module-file)) "" " (missing)"))
             (format "eca-emacs     %s\n" (eca-context-eca-state)))))
 
-(defun eca-context-report--examine (source function)
-  "Insert the outcome of the provider FUNCTION at point of the buffer SOURCE."
+(defun eca-context-report--examine (source feature function)
+  "Insert the verdict of FUNCTION on FEATURE at point of the buffer SOURCE."
   (let* ((report (current-buffer))
          (place (progn (insert (format "  %s: " function)) (point-marker)))
          (start (float-time))
-         (say (lambda (said)
-                (when (buffer-live-p report)
-                  (with-current-buffer report
-                    (save-excursion
-                      (goto-char place)
-                      (let ((inhibit-read-only t))
-                        (delete-region place (line-end-position))
-                        (insert (eca-context-report--verdict
-                                 said function (* 1000 (- (float-time) start)))))))))))
+         (deadline (+ start eca-context-time-limit))
+         (path (buffer-file-name source)))
     (insert "…\n")
-    (save-excursion
-      (let ((said (condition-case err
-                      (let ((inhibit-interaction t)
-                            (inhibit-message t))
-                        (with-current-buffer source
-                          (save-excursion
-                            (save-restriction
-                              (widen)
-                              (funcall function
-                                       (list :path buffer-file-name :roots nil
-                                             :deadline (+ start eca-context-time-limit))
-                                       say)))))
-                    (error (list :provider "" :status "error"
-                                 :reason (error-message-string err))))))
-        (unless (eq said :async)
-          (funcall say said))))))
+    (eca-context-job-run
+     (list (eca-context-job-chain
+            :key :said :functions (list function) :buffer source
+            :point (with-current-buffer source (point))
+            :request (list :path path :roots nil :deadline deadline :feature feature)))
+     deadline
+     (lambda (result)
+       (when (buffer-live-p report)
+         (with-current-buffer report
+           (save-excursion
+             (goto-char place)
+             (let ((inhibit-read-only t))
+               (delete-region place (line-end-position))
+               (insert (eca-context-report--verdict
+                        (plist-get result :said) function
+                        (* 1000 (- (float-time) start))))))))))))
 
 (defun eca-context-report--verdict (said function milliseconds)
-  "Return in words what FUNCTION SAID, an outcome, several, or nil.
+  "Return in words what FUNCTION SAID, a list of outcomes.
 It took MILLISECONDS."
   (concat
    (cond
@@ -420,7 +407,7 @@ It took MILLISECONDS."
                             (length (plist-get outcome :items)))
                   (format "%s: %s" (plist-get outcome :status)
                           (or (plist-get outcome :reason) "no reason given")))))
-      (if (keywordp (car-safe said)) (list said) said)
+      said
       "; ")))
    (format " (%.1f ms)" milliseconds)))
 

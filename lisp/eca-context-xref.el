@@ -27,7 +27,10 @@
   "Return a list of outcomes, one for each xref backend that was asked."
   (let (outcomes)
     (dolist (function (eca-context-xref--functions))
-      (unless (seq-some (lambda (outcome) (plist-get outcome :items)) outcomes)
+      (unless (seq-some (lambda (outcome)
+                          (and (plist-get outcome :items)
+                               (equal (plist-get outcome :kind) "semantic")))
+                        outcomes)
         (push (condition-case err
                   (let ((backend (funcall function)))
                     (and backend (eca-context-xref--ask backend)))

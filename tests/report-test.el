@@ -120,6 +120,8 @@
           (insert "(defun ours-f ())")
           (set-buffer-modified-p nil)
           (eca-context-doctor)
+          (with-current-buffer "*eca-context-doctor*"
+            (report-test-wait (lambda () (not (report-test-says-p "…")))))
           (setq buffer-file-name nil))
         (with-current-buffer "*eca-context-doctor*"
           (should (report-test-says-p (concat "^Emacs +" (regexp-quote emacs-version))))

@@ -1,0 +1,213 @@
+;;; job-test.el --- Tests of asking providers side by side  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Chains, their deadline, and every way a provider can fail, without the module.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'eca-context-job)
+
+(defun job-test-ok (name &rest keys)
+  "Return an outcome of NAME with KEYS."
+  (append keys (list :provider name :kind "textual" :status "ok" :items (list name))))
+
+(defun job-test-run (seconds &rest chains)
+  "Run CHAINS, lists of a key and functions, for at most SECONDS.
+Return the result and how long it took; what is left behind is a failure."
+  (with-temp-buffer
+    (let ((buffer (current-buffer))
+          (timers (length timer-list))
+          (start (float-time))
+          (n-done 0)
+          result took)
+      (eca-context-job-run
+       (mapcar (lambda (chain)
+                 (eca-context-job-chain :key (car chain) :functions (cdr chain) :buffer buffer))
+               chains)
+       (+ start seconds)
+       (lambda (said)
+         (setq n-done (1+ n-done) result said took (- (float-time) start))))
+      (should (= n-done 0))
+      (while (and (= n-done 0) (< (- (float-time) start) (+ seconds 5)))
+        (accept-process-output nil 0.01))
+      (should (= n-done 1))
+      (should (= (length timer-list) timers))
+      (list result took))))
+
+(defun job-test-says (result)
+  "Return the providers and the states of RESULT's outcomes, by key."
+  (cl-loop for (key outcomes) on result by #'cddr
+           collect (cons key (mapcar (lambda (outcome)
+                                       (list (plist-get outcome :provider)
+                                             (plist-get outcome :status)
+                                             (plist-get outcome :reason)))
+                                     outcomes))))
+
+(defun job-test-good (&rest _) "Say something." (job-test-ok "good"))
+(defun job-test-other (&rest _) "Say something, too." (job-test-ok "other"))
+(defun job-test-knows (&rest _) "Say something semantic." (job-test-ok "knows" :kind "semantic"))
+(defun job-test-errs (&rest _) "Signal." (error "Broken %d" 7))
+(defun job-test-asks (&rest _) "Want to ask the user." (yes-or-no-p "Really? "))
+(defun job-test-waits (&rest _) "Wait for 30 seconds." (sleep-for 30) (job-test-ok "waits"))
+(defun job-test-silent (&rest _) "Never answer." :async)
+(defun job-test-computes (&rest _)
+  "Compute for 2 seconds without a pause."
+  (let ((start (float-time)))
+    (while (< (- (float-time) start) 2)))
+  (job-test-ok "computes"))
+(put 'job-test-computes 'eca-context-computes t)
+(defun job-test-twice (_ callback)
+  "Answer through CALLBACK twice, and return something, too."
+  (funcall callback (job-test-ok "first"))
+  (funcall callback (job-test-ok "second"))
+  (job-test-ok "third"))
+(defun job-test-later (_ callback)
+  "Answer through CALLBACK later, twice."
+  (run-at-time 0.05 nil (lambda ()
+                          (funcall callback (job-test-ok "later"))
+                          (funcall callback (job-test-ok "again"))))
+  :async)
+(defun job-test-throws (&rest _) "Throw to nobody." (throw 'job-test-nobody nil))
+(defun job-test-moves (&rest _)
+  "Leave the world changed."
+  (set-match-data '(7 8))
+  (set-buffer (get-buffer-create "*scratch*"))
+  (when (one-window-p) (split-window))
+  (job-test-ok "moves"))
+
+(ert-deftest job-test-c20-a-fault-is-an-outcome ()
+  (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-errs job-test-good))))
+                 '((:a ("job-test-errs" "error" "Broken 7") ("good" "ok" nil)))))
+  (should (equal (cdadar (job-test-says (car (job-test-run 5 '(:a job-test-throws)))))
+                 '("error" "No catch for tag: job-test-nobody, nil"))))
+
+(ert-deftest job-test-c20-one-that-waits-is-cut-short ()
+  (pcase-let ((`(,result ,took) (job-test-run 2 '(:a job-test-waits) '(:b job-test-good)
+                                              '(:c job-test-waits job-test-later))))
+    (should (equal (job-test-says result)
+                   '((:a ("job-test-waits" "timeout" "it did not answer in time"))
+                     (:b ("good" "ok" nil))
+                     (:c ("job-test-waits" "timeout" "it did not answer in time")
+                         ("later" "ok" nil)))))
+    (should (< took 2.2))))
+
+(ert-deftest job-test-c20-one-that-computes-comes-last ()
+  (pcase-let ((`(,result ,took) (job-test-run 8 '(:a job-test-computes) '(:b job-test-later))))
+    (should (equal (job-test-says result)
+                   '((:a ("computes" "ok" nil)) (:b ("later" "ok" nil)))))
+    (should (< 2 took 3))))
+
+(ert-deftest job-test-silence-ends-at-the-deadline ()
+  (pcase-let ((`(,result ,took) (job-test-run 0.5 '(:a job-test-silent job-test-good)
+                                              '(:b job-test-silent))))
+    (should (equal (job-test-says result)
+                   '((:a ("job-test-silent" "timeout" "it did not answer in time")
+                         ("good" "ok" nil))
+                     (:b ("job-test-silent" "timeout" "it did not answer in time")))))
+    (should (< took 0.7))))
+
+(ert-deftest job-test-one-turn-one-answer ()
+  (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-twice) '(:b job-test-later))))
+                 '((:a ("first" "ok" nil)) (:b ("later" "ok" nil))))))
+
+(ert-deftest job-test-nobody-is-asked ()
+  (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-asks))))
+                 '((:a ("job-test-asks" "would-prompt" "it wanted to ask the user"))))))
+
+(ert-deftest job-test-a-semantic-answer-ends-the-search ()
+  (should (equal (job-test-says
+                  (car (job-test-run 5 '(:a job-test-good job-test-knows job-test-other)
+                                     '(:a job-test-other) '(:b ignore job-test-other))))
+                 '((:a ("good" "ok" nil) ("knows" "ok" nil) ("other" "ok" nil))
+                   (:b ("other" "ok" nil))))))
+
+(ert-deftest job-test-nothing-to-ask ()
+  (should-not (car (job-test-run 5))))
+
+(ert-deftest job-test-the-world-stays ()
+  (string-match "b+" "abbc")
+  (let ((windows (window-list)))
+    (job-test-run 5 '(:a job-test-moves))
+    (should (equal windows (window-list)))
+    (should (equal (match-data) '(1 3)))))
+
+(ert-deftest job-test-a-buffer-that-is-killed ()
+  (let ((buffer (generate-new-buffer "job-test"))
+        result)
+    (eca-context-job-run
+     (list (eca-context-job-chain
+            :key :a :buffer buffer
+            :functions (list (lambda (&rest _) (kill-buffer buffer) (job-test-ok "kills"))
+                             #'job-test-good)))
+     (+ (float-time) 5)
+     (lambda (said) (setq result said)))
+    (while (null result) (accept-process-output nil 0.01))
+    (should (equal (job-test-says result)
+                   '((:a ("kills" "ok" nil) ("" "error" "the buffer was killed")))))))
+
+;;;; With a user who types: an Emacs on a terminal of its own
+
+(defconst job-test-folder (file-name-directory (or load-file-name buffer-file-name))
+  "Where the tests lie.")
+
+(defun job-test-user (keys)
+  "Let a second Emacs ask a provider that computes for a second while KEYS arrive.
+KEYS is a list of (SECONDS . STRING), sent one after another.  Return what it
+wrote when the job was over, a list (RESULT TEXT LATEST), TEXT being what it had
+in its buffer and LATEST the longest time in seconds from one key to the next."
+  (let* ((out (make-temp-file "eca-context-job"))
+         (process (make-process
+                   :name "job-test-user" :connection-type 'pty :noquery t
+                   :filter #'ignore
+                   :command (list (expand-file-name invocation-name invocation-directory)
+                                  "-nw" "-Q" "-L" (file-name-directory (locate-library
+                                                                        "eca-context-job"))
+                                  "-l" (expand-file-name "job-user.el" job-test-folder)
+                                  "--eval" (format "(job-user-start %S)" out)))))
+    (unwind-protect
+        (let ((deadline (+ (float-time) 20)))
+          (set-process-window-size process 24 80)
+          (while (not (string-prefix-p "ready" (job-test-text out)))
+            (should (< (float-time) deadline))
+            (accept-process-output nil 0.02))
+          (pcase-dolist (`(,seconds . ,string) keys)
+            (sleep-for seconds)
+            (process-send-string process string))
+          (while (not (string-match-p "over" (job-test-text out)))
+            (should (< (float-time) deadline))
+            (accept-process-output nil 0.02))
+          (read (substring (job-test-text out) (string-match "(" (job-test-text out)))))
+      (delete-process process)
+      (delete-file out))))
+
+(defun job-test-text (file)
+  "Return the text of FILE."
+  (with-temp-buffer (insert-file-contents file) (buffer-string)))
+
+(ert-deftest job-test-c20-typing-wins ()
+  (setenv "TERM" "xterm")
+  (pcase-let ((`(,result ,text ,latest)
+               (job-test-user (cons '(0.3 . "a") (make-list 9 '(0.05 . "a"))))))
+    (should (equal result '("computes" "ok")))
+    (should (equal text "aaaaaaaaaa"))
+    (should (< latest 0.2))))
+
+(ert-deftest job-test-c20-one-who-never-stops-typing ()
+  (setenv "TERM" "xterm")
+  (pcase-let ((`(,result ,text ,_) (job-test-user (make-list 60 '(0.1 . "a")))))
+    (should (equal result '("job-user-computes" "busy")))
+    (should (> (length text) 20))))
+
+(ert-deftest job-test-c20-quitting-is-the-users ()
+  (setenv "TERM" "xterm")
+  (pcase-let ((`(,result ,_ ,_) (job-test-user '((0.4 . "\C-g")))))
+    (should (equal result '("computes" "ok")))))
+
+(provide 'job-test)
+;;; job-test.el ends here

@@ -1,0 +1,58 @@
+;;; job-user.el --- An Emacs whose user types while a provider computes  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; The other end of job-test.el: an Emacs on a terminal, so that there is input.
+
+;;; Code:
+
+(require 'eca-context-job)
+
+(defvar job-user-latest 0 "The longest time in seconds from one key to the next.")
+
+(defun job-user-computes (&rest _)
+  "Compute for a second without a pause."
+  (let ((start (float-time)))
+    (while (< (- (float-time) start) 1)))
+  (list :provider "computes" :kind "textual" :status "ok"))
+(put 'job-user-computes 'eca-context-computes t)
+
+(defun job-user-write (out format &rest arguments)
+  "Append to the file OUT what FORMAT makes of ARGUMENTS."
+  (write-region (apply #'format format arguments) nil out t 'silent))
+
+(defun job-user-start (out)
+  "Ask one who computes; write into the file OUT when it begins and the result."
+  (switch-to-buffer (get-buffer-create "typed"))
+  (fundamental-mode)
+  (let ((last-key nil))
+    (add-hook 'post-command-hook
+              (lambda ()
+                (when (eq this-command 'self-insert-command)
+                  (when last-key
+                    (setq job-user-latest (max job-user-latest (- (float-time) last-key))))
+                  (setq last-key (float-time))))))
+  (run-at-time
+   0.5 nil
+   (lambda ()
+     (job-user-write out "ready\n")
+     (run-at-time
+      0.25 nil
+      (lambda ()
+        (eca-context-job-run
+         (list (eca-context-job-chain :key :a :functions '(job-user-computes)
+                                      :buffer (current-buffer)))
+         (+ (float-time) 5)
+         (lambda (result)
+           (let ((outcome (car (plist-get result :a))))
+             (job-user-write out "%S over\n"
+                             (list (list (plist-get outcome :provider)
+                                         (plist-get outcome :status))
+                                   (with-current-buffer "typed" (buffer-string))
+                                   job-user-latest))))))))))
+
+(provide 'job-user)
+;;; job-user.el ends here
