@@ -21,9 +21,10 @@ setup: ## Install what tests, demo and lint need, only what is missing (Debian)
 build: ## Build the module and put it where the Lisp files find it
 	$(CARGO) build --release --locked
 	@mkdir -p lisp
-	@cp "$(target_dir)/release/libeca_context.$(soext)" "$(module).new"
 	@# A loaded module is never written over: the new file takes its name.
-	@mv -f "$(module).new" "$(module)"
+	@new=$$(mktemp "$(module).XXXXXX") && \
+	  cp "$(target_dir)/release/libeca_context.$(soext)" "$$new" && chmod 755 "$$new" && \
+	  mv -f "$$new" "$(module)"
 	@echo "built $(module)"
 
 demo: setup build ## Ask a small project, print question and answer

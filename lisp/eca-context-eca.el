@@ -114,9 +114,13 @@ The caller's lists stay as they are."
   (pcase-let ((`(,session . ,keys) arguments))
     (if (not (equal (plist-get keys :method) "initialize"))
         arguments
-      (cons session
-            (eca-context-eca--put keys '(:params :capabilities :codeAssistant :editor :context)
-                                  (eca-context-eca--capabilities))))))
+      (let* ((editor '(:params :capabilities :codeAssistant :editor))
+             (keys (eca-context-eca--put keys (append editor '(:context))
+                                         (eca-context-eca--capabilities))))
+        (cons session
+              (if (member "diagnostics" eca-context-disabled-features)
+                  (eca-context-eca--put keys (append editor '(:diagnostics)) :json-false)
+                keys))))))
 
 (defun eca-context-eca--put (plist path value)
   "Return a copy of PLIST with VALUE where the keys of PATH lead."

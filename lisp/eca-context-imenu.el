@@ -13,23 +13,40 @@
 (require 'imenu)
 (require 'eca-context-position)
 
+(defvar eca-context-imenu--known (make-hash-table :test #'eq :weakness 'key)
+  "Buffers and what is known of each: (TICK INDEX-FUNCTION . ITEMS).")
+
 (defun eca-context-imenu-document-symbols (_request _callback)
   "Return the buffer's symbols by imenu's own index function, an outcome.
-Items are vectors NAME, LINE, CHARACTER, CHILDREN."
-  (condition-case err
-      (let* ((imenu-auto-rescan nil)
-             (imenu--index-alist nil)
-             (index (save-excursion (funcall imenu-create-index-function)))
-             (positions (eca-context-imenu--positions index))
-             (table (make-hash-table)))
-        (let ((places (eca-context-position-sweep positions)))
-          (while positions
-            (puthash (pop positions) (pop places) table)))
+Items are vectors NAME, LINE, CHARACTER, CHILDREN.  As long as the text stays as
+it is they are the ones of the last time."
+  (let ((known (gethash (current-buffer) eca-context-imenu--known))
+        (tick (buffer-chars-modified-tick)))
+    (condition-case err
         (list :provider "imenu" :kind "textual" :status "ok"
-              :items (eca-context-imenu--entries index table)))
-    (imenu-unavailable
-     (list :provider "imenu" :kind "textual" :status "unsupported-by-provider"
-           :reason (error-message-string err)))))
+              :items (if (and (eql (car known) tick)
+                              (eq (cadr known) imenu-create-index-function))
+                         (cddr known)
+                       (let ((items (eca-context-imenu--items)))
+                         (puthash (current-buffer)
+                                  (cons tick (cons imenu-create-index-function items))
+                                  eca-context-imenu--known)
+                         items)))
+      (imenu-unavailable
+       (list :provider "imenu" :kind "textual" :status "unsupported-by-provider"
+             :reason (error-message-string err))))))
+
+(defun eca-context-imenu--items ()
+  "Return the items of a fresh index of the buffer."
+  (let* ((imenu-auto-rescan nil)
+         (imenu--index-alist nil)
+         (index (save-excursion (funcall imenu-create-index-function)))
+         (positions (eca-context-imenu--positions index))
+         (table (make-hash-table)))
+    (let ((places (eca-context-position-sweep positions)))
+      (while positions
+        (puthash (pop positions) (pop places) table)))
+    (eca-context-imenu--entries index table)))
 
 (put 'eca-context-imenu-document-symbols 'eca-context-computes t)
 

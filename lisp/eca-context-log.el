@@ -13,12 +13,6 @@
 (require 'seq)
 (require 'eca-context)
 
-(defcustom eca-context-log-size nil
-  "How many requests and answers are remembered for `eca-context-log'.
-Nil remembers none."
-  :type '(choice (const :tag "None" nil) natnum)
-  :group 'eca-context)
-
 (defconst eca-context-log--max-characters 10000
   "How much of each request or answer is remembered.")
 

@@ -46,21 +46,62 @@
   "Load the module FILE unless one is loaded; return the error's text, or nil."
   (unless (fboundp 'eca-context-module-version)
     (condition-case err
-        (progn (module-load file) nil)
+        (eca-context-module--load-copy file)
       (error (error-message-string err)))))
+
+(defun eca-context-module--load-copy (file)
+  "Load a copy of the module FILE that nobody can write over; return nil.
+Where copies cannot be loaded (some systems forbid it in the folder of temporary
+files), or need not be, load FILE itself."
+  (if (eq system-type 'windows-nt)
+      (module-load file)
+    (let ((copy (make-temp-file "eca-context-module" nil (file-name-extension file t))))
+      (unwind-protect
+          (condition-case nil
+              (progn (copy-file file copy t) (module-load copy))
+            (error (module-load file)))
+        (delete-file copy))))
+  nil)
+
+(defun eca-context-module--tool (name)
+  "Return the file of the program NAME, also where rustup puts it, or nil."
+  (or (executable-find name)
+      (let ((file (expand-file-name name (expand-file-name
+                                          "bin" (or (getenv "CARGO_HOME") "~/.cargo")))))
+        (and (file-executable-p file) file))))
+
+;;;; Building
 
 ;;;###autoload
 (defun eca-context-build-module ()
   "Build the module with cargo in the background, beside the Lisp files.
-The output is in a compilation buffer."
+The output is in a compilation buffer; \\[kill-compilation] there stops it."
   (interactive)
-  (let ((root (file-name-directory (directory-file-name eca-context-module--folder))))
+  (let ((root (file-name-directory (directory-file-name eca-context-module--folder)))
+        (cargo (eca-context-module--tool "cargo"))
+        (make (eca-context-module--tool "make")))
     (unless (file-exists-p (expand-file-name "Cargo.toml" root))
       (user-error "There is no Cargo.toml in %s; the module is built in a clone" root))
-    (unless (executable-find "cargo")
+    (unless cargo
       (user-error "Cargo is missing; install a Rust toolchain, 1.88 or newer"))
+    (unless make
+      (user-error "Make is missing; install it, or run cargo as the Makefile does"))
     (let ((default-directory root))
-      (compilation-start "make build" nil (lambda (_mode) "*eca-context build*")))))
+      (with-current-buffer
+          (compilation-start (concat (shell-quote-argument make) " build CARGO="
+                                     (shell-quote-argument cargo))
+                             nil (lambda (_mode) "*eca-context build*"))
+        (add-hook 'compilation-finish-functions #'eca-context-module--built nil t)
+        (current-buffer)))))
+
+(defun eca-context-module--built (_buffer message)
+  "Say what to do after a build that ended with MESSAGE."
+  (message "eca-context: %s"
+           (cond ((not (string-prefix-p "finished" message))
+                  "the build failed; its buffer says why")
+                 ((fboundp 'eca-context-module-version)
+                  "built; it is used from the next start of Emacs on")
+                 (t "built; M-x eca-context-mode uses it"))))
 
 (provide 'eca-context-module)
 ;;; eca-context-module.el ends here

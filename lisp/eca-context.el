@@ -15,7 +15,14 @@
 
 ;;; Code:
 
+(require 'easymenu)
 (require 'eca-context-module)
+
+(autoload 'eca-context-at-point "eca-context-report"
+  "Show what an agent would be told about point." t)
+(autoload 'eca-context-doctor "eca-context-report"
+  "Show versions, and what each provider would say at point." t)
+(autoload 'eca-context-log "eca-context-log" "Show what was asked and what was sent." t)
 
 (declare-function eca-context-eca-install "eca-context-eca")
 (declare-function eca-context-eca-uninstall "eca-context-eca")
@@ -26,8 +33,12 @@
   :prefix "eca-context-")
 
 (defcustom eca-context-disabled-features nil
-  "Features that are not answered: advertised false, asked `disabled'."
-  :type '(set (const "symbolAtPosition") (const "definitions") (const "documentSymbols"))
+  "Features that are switched off: advertised false, and `disabled' when asked for.
+A running server learns of it by \\[eca-restart]; it is not answered from now on."
+  :type '(set (const :tag "Symbol at a position" "symbolAtPosition")
+              (const :tag "Definitions" "definitions")
+              (const :tag "Symbols of a document" "documentSymbols")
+              (const :tag "Diagnostics" "diagnostics"))
   :group 'eca-context)
 
 (defcustom eca-context-time-limit 10
@@ -53,12 +64,35 @@ Agents read an empty list as \"clean\"."
   :type '(repeat regexp)
   :group 'eca-context)
 
+(defcustom eca-context-log-size nil
+  "How many requests and answers are remembered for `eca-context-log'.
+Nil remembers none."
+  :type '(choice (const :tag "None" nil) natnum)
+  :group 'eca-context)
+
 (defun eca-context-options ()
   "Return the options that the module needs, a plist."
   (list :disabled eca-context-disabled-features
         :limit eca-context-limit
         :maxLimit 1000
         :notChecked (and eca-context-report-not-checked t)))
+
+(defvar eca-context-mode-map (make-sparse-keymap)
+  "Keymap of `eca-context-mode': no keys, only the entry in the menu Tools.")
+
+(easy-menu-define eca-context-menu nil
+  "Menu of `eca-context-mode'."
+  '("Editor Context for Agents"
+    ["Show Context at Point" eca-context-at-point
+     :help "Show what an agent would be told about point" :active buffer-file-name]
+    ["Show Log" eca-context-log :help "Show what was asked and what was sent"]
+    ["Doctor" eca-context-doctor :help "Show versions, and what each provider says here"]
+    "---"
+    ["Customize" (customize-group 'eca-context) :help "Switch features off, set limits"]
+    ["Switch Off" (eca-context-mode -1) :help "Leave the agent server without answers"]))
+
+(define-key eca-context-mode-map [menu-bar tools eca-context]
+  (cons "Editor Context for Agents" eca-context-menu))
 
 ;;;###autoload
 (define-minor-mode eca-context-mode

@@ -1,0 +1,127 @@
+;;; module-file-test.el --- Tests of finding, loading and building the module  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; What becomes of a module file that is missing, foreign, of another version, or replaced (C42), each in
+;; an Emacs of its own, and the command that builds it.
+
+;;; Code:
+
+(require 'ert)
+(require 'eca-context-module)
+
+(defun module-file-test-emacs (file form)
+  "Return what FORM prints in a new Emacs whose module is the file FILE.
+The Emacs must end by itself, with status 0."
+  (let ((folder (file-name-as-directory (make-temp-file "eca-context-module" t))))
+    (unwind-protect
+        (progn
+          (when file
+            (copy-file file (expand-file-name
+                             (file-name-nondirectory (eca-context-module-file)) folder)))
+          (with-temp-buffer
+            (should (eq 0 (call-process
+                           (expand-file-name invocation-name invocation-directory) nil '(t nil) nil
+                           "-Q" "--batch" "-L" (file-name-directory
+                                                (locate-library "eca-context-module"))
+                           "--eval" "(setq native-comp-jit-compilation nil)"
+                           "-l" "eca-context" "-l" "eca-context-eca"
+                           "--eval" (format "(setq eca-context-module--folder %S)" folder)
+                           "--eval" (format "(prin1 %S)" form))))
+            (read (buffer-string))))
+      (delete-directory folder t))))
+
+(ert-deftest module-file-c42-a-sentence-for-each-fault ()
+  (let ((foreign (make-temp-file "eca-context-module" nil nil "not a library at all")))
+    (unwind-protect
+        (pcase-dolist
+            (`(,file ,form ,regexp)
+             `((nil (eca-context-module-trouble)
+                    "\\`the module is not built; M-x eca-context-build-module")
+               (,foreign (eca-context-module-trouble)
+                         "\\`the module does not load (.+); M-x eca-context-build-module")
+               (,(getenv "ECA_CONTEXT_MODULE_FILE")
+                (progn (eca-context-module-trouble)
+                       (let ((eca-context-module-wanted-version "9.9.9"))
+                         (eca-context-module-trouble)))
+                "\\`version [0-9.]+ of the module is loaded, 9.9.9 is needed; restart Emacs")
+               (,(getenv "ECA_CONTEXT_MODULE_FILE") (eca-context-module-trouble) nil)))
+          (let ((said (module-file-test-emacs file form)))
+            (if regexp
+                (should (string-match-p regexp said))
+              (should-not said))))
+      (delete-file foreign))))
+
+(ert-deftest module-file-c42-the-mode-stays-off ()
+  (should (equal (module-file-test-emacs
+                  nil '(let (said)
+                         (cl-letf (((symbol-function 'message)
+                                    (lambda (format &rest arguments)
+                                      (push (apply #'format format arguments) said))))
+                           (eca-context-mode 1))
+                         (list eca-context-mode
+                               (advice-member-p #'eca-context-eca--handle
+                                                'eca--handle-server-request)
+                               (advice-member-p #'eca-context-eca--request
+                                                'eca-api-request-async)
+                               said)))
+                 '(nil nil nil ("eca-context: the module is not built; M-x \
+eca-context-build-module builds it")))))
+
+(ert-deftest module-file-c42-written-over-while-loaded ()
+  (should (equal (module-file-test-emacs
+                  (getenv "ECA_CONTEXT_MODULE_FILE")
+                  '(let ((before (directory-files temporary-file-directory nil
+                                                  "\\`eca-context-module.*so\\'")))
+                     (eca-context-module-trouble)
+                     ;; The same inode, as `cp' does it.
+                     (let ((coding-system-for-write 'no-conversion))
+                       (write-region (make-string 3000000 0) nil (eca-context-module-file)
+                                     nil 'silent))
+                     (list (plist-get (eca-context-module-plan "editor/getContext" nil nil)
+                                      :limit)
+                           (eca-context-module-trouble)
+                           (equal before (directory-files temporary-file-directory nil
+                                                          "\\`eca-context-module.*so\\'")))))
+                 '(100 nil t))))
+
+(ert-deftest module-file-build-installs-by-rename ()
+  (let* ((file (eca-context-module-file))
+         ;; A second name keeps the old file, so its number is not given to the new one.
+         (old (make-temp-name (concat file "-old")))
+         (before (file-attribute-inode-number (file-attributes file)))
+         (inhibit-message t)
+         (over nil)
+         (_ (add-name-to-file file old))
+         (compilation-finish-functions (list (lambda (_buffer message) (setq over message))))
+         (buffer (eca-context-build-module))
+         (deadline (+ (float-time) 280)))
+    (unwind-protect
+        (progn
+          (should (equal (buffer-name buffer) "*eca-context build*"))
+          (while (and (not over) (< (float-time) deadline))
+            (accept-process-output nil 0.05))
+          (should (equal (cons over (with-current-buffer buffer
+                                      (goto-char (point-min))
+                                      (and (search-forward "built lisp/" nil t) t)))
+                         '("finished\n" . t)))
+          (should-not (equal before (file-attribute-inode-number (file-attributes file)))))
+      (kill-buffer buffer)
+      (delete-file old))))
+
+(ert-deftest module-file-build-says-what-is-missing ()
+  (let ((exec-path nil))
+    (with-environment-variables (("CARGO_HOME" "/nowhere"))
+      (should (string-match-p "\\`Cargo is missing; install"
+                              (cadr (should-error (eca-context-build-module)
+                                                  :type 'user-error))))))
+  (let ((eca-context-module--folder "/nowhere/lisp/"))
+    (should (string-match-p "no Cargo.toml in /nowhere/"
+                            (cadr (should-error (eca-context-build-module)
+                                                :type 'user-error))))))
+
+(provide 'module-file-test)
+;;; module-file-test.el ends here
