@@ -38,10 +38,11 @@
 (defun peers-units (beg end)
   "Return how many UTF-16 units the text between BEG and END on a line has."
   (let ((units (- end beg)))
-    (save-excursion
-      (goto-char beg)
-      (while (progn (skip-chars-forward "^\U00010000-\U0010ffff" end) (< (point) end))
-        (setq units (+ units (skip-chars-forward "\U00010000-\U0010ffff" end)))))
+    (unless (= units (- (position-bytes end) (position-bytes beg)))
+      (while (< beg end)
+        (when (<= #x10000 (char-after beg) #x10ffff)
+          (setq units (1+ units)))
+        (setq beg (1+ beg))))
     units))
 
 (defun peers-trimmed (beg end max)
@@ -86,8 +87,8 @@ Whole is what no word character touches, nor a character like `-' that NAME hold
   "The kinds that the words of imenu backends mean.")
 
 (defun peers--symbol (entry parent)
-  "Return the DocumentSymbol of ENTRY, (NAME LINE POS . CHILDREN), inside kind PARENT.
-The current buffer holds the text."
+  "Return the DocumentSymbol of ENTRY inside a symbol of kind PARENT.
+ENTRY is (NAME LINE POS . CHILDREN); the current buffer holds the text."
   (pcase-let* ((`(,name ,line ,pos . ,children) entry)
                (kind nil)
                (nodes nil))
