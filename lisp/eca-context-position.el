@@ -41,6 +41,15 @@ A BOM at the start of the buffer and a CR at the line's end count nothing."
         (1- units)
       units)))
 
+(defun eca-context-position--n-newlines (beg end)
+  "Return how many lines lie between BEG and END, both the start of one."
+  (if (= beg end)
+      0
+    (save-restriction
+      (narrow-to-region beg end)
+      (goto-char beg)
+      (- end beg (forward-line (- end beg))))))
+
 (defun eca-context-position-sweep (positions)
   "Return the lines and characters of POSITIONS, a list of integers or nil.
 The value is a list of conses (LINE . CHARACTER) or nil, in the order given;
@@ -58,9 +67,12 @@ length of its lines."
              (eol (progn (goto-char from) (line-end-position))))
         (dolist (pos sorted)
           (let ((at (max (point-min) (min pos (point-max)))))
-            (while (< eol at)
-              (goto-char (1+ eol))
-              (setq line (1+ line) units 0 from (point) eol (line-end-position)))
+            (when (< eol at)
+              (goto-char at)
+              (setq from (line-beginning-position)
+                    units 0
+                    line (+ line 1 (eca-context-position--n-newlines (1+ eol) from))
+                    eol (line-end-position)))
             ;; A CR that ends the line counts nothing; it is never left behind, for its end is next.
             (setq units (+ units (eca-context-position--units from at)) from at)
             (puthash pos (cons line units) table)))
