@@ -16,6 +16,7 @@
 (require 'url-util)
 (require 'eca-context)
 (require 'eca-context-job)
+(require 'eca-context-diagnostics)
 (require 'eca-context-position)
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
@@ -179,7 +180,9 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                                     (append (list :path path) context))
        (plist-get context :deadline)
        (lambda (outcomes)
-         (funcall finish (append outcomes (eca-context-collect--places outcomes path facts) facts)))))))
+         (funcall finish (append (eca-context-diagnostics-near (plist-get outcomes :diagnostics) plan)
+                                 outcomes (eca-context-collect--places outcomes path facts)
+                                 facts)))))))
 
 (defun eca-context-collect--chains (features buffer point request)
   "Return the chains of FEATURES to be asked in BUFFER at POINT with REQUEST.
