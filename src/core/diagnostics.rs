@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::context::{Severity, from_word};
 use super::facts::{DiagnosticFact, Omitted};
-use super::plan::SEVERITIES;
 use super::position::{Position, Range};
 
 /// Where the question points.
@@ -48,7 +48,7 @@ pub fn distance(range: Range, near: Near) -> u32 {
 
 /// The rank of a severity's word, 0 for `error` and for what is unknown.
 pub fn severity_rank(word: &str) -> u8 {
-    SEVERITIES.iter().position(|s| *s == word).map_or(0, |rank| rank as u8)
+    from_word::<Severity>(word).unwrap_or_default() as u8
 }
 
 /// Which of `items` (range and severity rank, in file order) answer a question about `near`, in the
@@ -146,15 +146,22 @@ fn along(range: Range, at: Position) -> u32 {
     }
 }
 
-/// Each problem once: the same file, range, severity and message through two channels is one.
-pub(crate) fn unique(items: Vec<DiagnosticFact>) -> Vec<DiagnosticFact> {
-    let mut seen = HashSet::new();
+/// Each problem once, in file order: the same file, range, severity and message through two channels is
+/// one.
+pub(crate) fn unique(mut items: Vec<DiagnosticFact>) -> Vec<DiagnosticFact> {
+    items.sort_by(|a, b| (&a.file, a.range).cmp(&(&b.file, b.range)));
+    let mut is_new = Vec::with_capacity(items.len());
+    for rivals in items.chunk_by(|a, b| a.range == b.range && a.file == b.file) {
+        if rivals.len() == 1 {
+            is_new.push(true);
+            continue;
+        }
+        let mut seen = HashSet::new();
+        is_new.extend(rivals.iter().map(|d| seen.insert((severity_rank(&d.severity), &d.message))));
+    }
+    let mut is_new = is_new.into_iter();
+    items.retain(|_| is_new.next().unwrap_or(true));
     items
-        .into_iter()
-        .filter(|d| {
-            seen.insert((d.file.clone(), d.range, severity_rank(&d.severity), d.message.clone()))
-        })
-        .collect()
 }
 
 /// The tool's name in `source`: a checker's function or symbol name loses its editor's affixes.
@@ -188,6 +195,8 @@ mod tests {
     use crate::core::facts::{DocumentFacts, Facts, Outcome};
     use crate::core::plan::{Options, Request, plan};
     use crate::files::FileLines;
+
+    const SEVERITIES: [&str; 4] = ["error", "warning", "info", "hint"];
 
     fn problem() -> impl Strategy<Value = DiagnosticFact> {
         (0..5u32, 0..4u32, 0..3u32, 0..4u32, 0..5usize, 0..3u8).prop_map(|(sl, sc, n, ec, s, m)| {

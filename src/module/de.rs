@@ -4,6 +4,7 @@
 //! a vector or list is a sequence, or a struct in field order; a plist with keywords is a map. Every
 //! string arrives: what is not UTF-8 in it becomes U+FFFD.
 
+use std::cell::RefCell;
 use std::fmt::Display;
 
 use emacs::{Env, ErrorKind, ModuleError, Value, Vector};
@@ -27,7 +28,11 @@ emacs::use_symbols! {
     symbol_name => "symbol-name"
     encode_coding_string => "encode-coding-string"
     utf_8_emacs => "utf-8-emacs-unix"
+    vconcat
 }
+
+/// A string of at most this many bytes is read in one call.
+const MAX_SHORT_BYTES: usize = 511;
 
 /// A Lisp value that is not of the wanted shape, or a Lisp signal while it was read.
 #[derive(Debug, Error)]
@@ -48,7 +53,8 @@ impl From<emacs::Error> for DeError {
 
 /// Reads a `T` from `value`.
 pub(crate) fn from_lisp<T: DeserializeOwned>(value: Value<'_>) -> Result<T, DeError> {
-    T::deserialize(Lisp { value })
+    let known = Known::default();
+    T::deserialize(Lisp { value, known: &known, slot: MAX_SLOTS })
 }
 
 /// The text of a Lisp string, whatever it holds.
@@ -62,6 +68,52 @@ pub(crate) fn text(value: Value<'_>) -> Result<String, DeError> {
         Err(error) => return Err(error.into()),
     };
     Ok(String::from_utf8(bytes).unwrap_or_else(|e| lossy(e.as_bytes())))
+}
+
+/// The text of a short Lisp string; `None` for any other value.
+fn short_text(value: Value<'_>) -> Option<String> {
+    let mut buffer = [0; MAX_SHORT_BYTES + 1];
+    let bytes = value.copy_string_contents(&mut buffer).ok()?;
+    Some(std::str::from_utf8(bytes).map_or_else(|_| lossy(bytes), String::from))
+}
+
+const MAX_SLOTS: usize = 8;
+const MAX_KNOWN: usize = 4;
+
+/// Texts that were read at one place of earlier vectors: the items of a list mostly share their file,
+/// source and severity as objects, and to compare two objects is cheaper than to read a string.
+#[derive(Default)]
+struct Known<'e> {
+    slots: RefCell<[Slot<'e>; MAX_SLOTS]>,
+}
+
+#[derive(Default)]
+struct Slot<'e> {
+    texts: Vec<(Value<'e>, String)>,
+    /// How many texts more were read than found here; a slot that is of no use is given up.
+    n_missed: u32,
+}
+
+impl<'e> Known<'e> {
+    fn text(&self, slot: usize, value: Value<'e>) -> Option<String> {
+        let slots = &mut *self.slots.borrow_mut();
+        let Some(slot) = slots.get_mut(slot).filter(|slot| slot.n_missed < 16) else {
+            return short_text(value);
+        };
+        if let Some((_, text)) = slot.texts.iter().find(|(known, _)| *known == value) {
+            slot.n_missed = 0;
+            return Some(text.clone());
+        }
+        let text = short_text(value)?;
+        let known = (value, text.clone());
+        if slot.texts.len() < MAX_KNOWN {
+            slot.texts.push(known);
+        } else {
+            slot.texts[slot.n_missed as usize % MAX_KNOWN] = known;
+        }
+        slot.n_missed += 1;
+        Some(text)
+    }
 }
 
 /// One U+FFFD for each code point or byte that UTF-8 does not have: Emacs writes a surrogate in three
@@ -115,13 +167,33 @@ enum Kind {
     Other,
 }
 
-struct Lisp<'e> {
+#[derive(Clone, Copy)]
+struct Lisp<'k, 'e> {
     value: Value<'e>,
+    known: &'k Known<'e>,
+    /// Where in a vector the value stands; `MAX_SLOTS` if in none.
+    slot: usize,
 }
 
-impl<'e> Lisp<'e> {
+impl<'k, 'e> Lisp<'k, 'e> {
     fn env(&self) -> &'e Env {
         self.value.env
+    }
+
+    fn of(self, value: Value<'e>) -> Self {
+        Self { value, known: self.known, slot: MAX_SLOTS }
+    }
+
+    fn is_vector(&self) -> Result<bool, DeError> {
+        Ok(self.env().type_of(self.value)? == *vector)
+    }
+
+    /// What is wanted here is an integer: most often it is one.
+    fn integer<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.value.into_rust::<i64>() {
+            Ok(number) => visitor.visit_i64(number),
+            Err(_) => de::Deserializer::deserialize_any(self, visitor),
+        }
     }
 
     fn kind(&self) -> Result<Kind, DeError> {
@@ -171,7 +243,7 @@ fn symbol_text(value: Value<'_>) -> Result<Option<String>, DeError> {
     Ok(Some(text(env.call(symbol_name, (value,))?)?))
 }
 
-impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
+impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     type Error = DeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
@@ -186,18 +258,18 @@ impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
             Kind::Float => visitor.visit_f64(self.value.into_rust()?),
             Kind::String => visitor.visit_string(text(self.value)?),
             Kind::Symbol => visitor.visit_string(symbol_text(self.value)?.unwrap_or_default()),
-            Kind::Plist => visitor.visit_map(Plist::new(self.value)),
-            Kind::List => visitor.visit_seq(List { rest: self.value }),
-            Kind::Vector => visitor.visit_seq(Items::new(self.value)?),
+            Kind::Plist => visitor.visit_map(Plist::new(self)),
+            Kind::List => visitor.visit_seq(List { rest: self }),
+            Kind::Vector => visitor.visit_seq(Items::new(self)?),
             Kind::Other => Err(de::Error::custom("a Lisp value of a type that JSON does not have")),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        match self.kind()? {
-            Kind::Nil => visitor.visit_none(),
-            _ => visitor.visit_some(self),
+        if !self.value.is_not_nil() || self.value == *null_keyword {
+            return visitor.visit_none();
         }
+        visitor.visit_some(self)
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
@@ -208,16 +280,26 @@ impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        if self.is_vector()? {
+            return visitor.visit_seq(Items::new(self)?);
+        }
         match self.kind()? {
-            Kind::Nil => visitor.visit_seq(List { rest: self.value }),
-            Kind::Plist => visitor.visit_seq(List { rest: self.value }),
+            Kind::Nil => visitor.visit_seq(List { rest: self }),
+            // A list is walked only if it cannot be had as a vector, one call for all its items.
+            Kind::List | Kind::Plist => match self.env().call(vconcat, (self.value,)) {
+                Ok(items) => visitor.visit_seq(Items::new(self.of(items))?),
+                Err(_) => visitor.visit_seq(List { rest: self }),
+            },
             _ => self.deserialize_any(visitor),
         }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        if self.is_vector()? {
+            return visitor.visit_seq(Items::new(self)?);
+        }
         match self.kind()? {
-            Kind::Nil => visitor.visit_map(Plist::new(self.value)),
+            Kind::Nil => visitor.visit_map(Plist::new(self)),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -232,9 +314,12 @@ impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        match self.kind()? {
-            Kind::Nil => visitor.visit_string(String::new()),
-            _ => self.deserialize_any(visitor),
+        if !self.value.is_not_nil() || self.value == *null_keyword {
+            return visitor.visit_string(String::new());
+        }
+        match self.known.text(self.slot, self.value) {
+            Some(text) => visitor.visit_string(text),
+            None => self.deserialize_any(visitor),
         }
     }
 
@@ -242,64 +327,78 @@ impl<'de, 'e> de::Deserializer<'de> for Lisp<'e> {
         self.deserialize_string(visitor)
     }
 
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        self.integer(visitor)
+    }
+
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
+        i8 i16 i32 i64 i128 u16 u128 f32 f64 char bytes byte_buf unit unit_struct
         newtype_struct tuple tuple_struct enum identifier ignored_any
     }
 }
 
 /// The items of a list; a tail that is no list ends it.
-struct List<'e> {
-    rest: Value<'e>,
+struct List<'k, 'e> {
+    rest: Lisp<'k, 'e>,
 }
 
-impl<'e> List<'e> {
-    fn next(&mut self) -> Result<Option<Value<'e>>, DeError> {
-        let env = self.rest.env;
-        if !self.rest.is_not_nil() || env.type_of(self.rest)? != *cons {
+impl<'k, 'e> List<'k, 'e> {
+    fn next(&mut self) -> Result<Option<Lisp<'k, 'e>>, DeError> {
+        let rest = self.rest.value;
+        if !rest.is_not_nil() || rest.env.type_of(rest)? != *cons {
             return Ok(None);
         }
-        let item = self.rest.car()?;
-        self.rest = self.rest.cdr()?;
+        let item = self.rest.of(rest.car()?);
+        self.rest.value = rest.cdr()?;
         Ok(Some(item))
     }
 }
 
-impl<'de, 'e> SeqAccess<'de> for List<'e> {
+impl<'de, 'k, 'e> SeqAccess<'de> for List<'k, 'e> {
     type Error = DeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DeError> {
-        self.next()?.map(|value| seed.deserialize(Lisp { value })).transpose()
+        self.next()?.map(|item| seed.deserialize(item)).transpose()
     }
 }
 
-struct Items<'e> {
+struct Items<'k, 'e> {
     vector: Vector<'e>,
+    known: &'k Known<'e>,
     item_idx: usize,
 }
 
-impl<'e> Items<'e> {
-    fn new(value: Value<'e>) -> Result<Self, DeError> {
-        Ok(Self { vector: value.into_rust()?, item_idx: 0 })
+impl<'k, 'e> Items<'k, 'e> {
+    fn new(lisp: Lisp<'k, 'e>) -> Result<Self, DeError> {
+        Ok(Self { vector: lisp.value.into_rust()?, known: lisp.known, item_idx: 0 })
     }
 }
 
-impl<'de, 'e> SeqAccess<'de> for Items<'e> {
+impl<'de, 'k, 'e> SeqAccess<'de> for Items<'k, 'e> {
     type Error = DeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DeError> {
-        if self.item_idx >= self.vector.len() {
+        let slot = self.item_idx;
+        if slot >= self.vector.len() {
             return Ok(None);
         }
-        let value = self.vector.get(self.item_idx)?;
+        let value = self.vector.get(slot)?;
         self.item_idx += 1;
-        seed.deserialize(Lisp { value }).map(Some)
+        seed.deserialize(Lisp { value, known: self.known, slot }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -308,25 +407,23 @@ impl<'de, 'e> SeqAccess<'de> for Items<'e> {
 }
 
 /// The entries of a plist; of a key that stands twice the first counts, as for `plist-get`.
-struct Plist<'e> {
-    rest: Value<'e>,
-    entry: Option<Value<'e>>,
+struct Plist<'k, 'e> {
+    rest: List<'k, 'e>,
+    entry: Option<Lisp<'k, 'e>>,
     seen: Vec<String>,
 }
 
-impl<'e> Plist<'e> {
-    fn new(rest: Value<'e>) -> Self {
-        Self { rest, entry: None, seen: Vec::new() }
+impl<'k, 'e> Plist<'k, 'e> {
+    fn new(rest: Lisp<'k, 'e>) -> Self {
+        Self { rest: List { rest }, entry: None, seen: Vec::new() }
     }
 
     fn next_name(&mut self) -> Result<Option<String>, DeError> {
         loop {
-            let mut list = List { rest: self.rest };
-            let Some(key) = list.next()? else { return Ok(None) };
-            self.entry = list.next()?;
-            self.rest = list.rest;
-            let name =
-                symbol_text(key)?.ok_or_else(|| DeError("a plist key is no symbol".into()))?;
+            let Some(key) = self.rest.next()? else { return Ok(None) };
+            self.entry = self.rest.next()?;
+            let name = symbol_text(key.value)?
+                .ok_or_else(|| DeError("a plist key is no symbol".into()))?;
             let name = name.strip_prefix(':').unwrap_or(&name).to_string();
             if !self.seen.contains(&name) {
                 self.seen.push(name.clone());
@@ -336,7 +433,7 @@ impl<'e> Plist<'e> {
     }
 }
 
-impl<'de, 'e> MapAccess<'de> for Plist<'e> {
+impl<'de, 'k, 'e> MapAccess<'de> for Plist<'k, 'e> {
     type Error = DeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -350,7 +447,7 @@ impl<'de, 'e> MapAccess<'de> for Plist<'e> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DeError> {
         match self.entry.take() {
-            Some(value) => seed.deserialize(Lisp { value }),
+            Some(value) => seed.deserialize(value),
             None => Err(DeError("a plist ends with a key".into())),
         }
     }
