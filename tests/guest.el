@@ -110,10 +110,17 @@
   (cl-loop for (key value) on before by #'cddr
            for now = (plist-get after key)
            unless (equal value now)
-           collect (list key
-                         (if (and (listp value) (listp now) (proper-list-p value))
-                             (list :was (seq-difference value now) :is (seq-difference now value))
+           collect (cons key
+                         (if (and (proper-list-p value) (proper-list-p now))
+                             (list :was (guest-only value now) :is (guest-only now value))
                            (list :was value :is now)))))
+
+(defun guest-only (some others)
+  "Return the elements of SOME that are not among OTHERS."
+  (let ((known (make-hash-table :test #'eq)))
+    (dolist (other others)
+      (push other (gethash (car-safe other) known)))
+    (seq-remove (lambda (one) (member one (gethash (car-safe one) known))) some)))
 
 (defun guest-uri (file)
   "Return the URI of FILE."

@@ -1,13 +1,14 @@
 //! Facts become the answer: merge, order, dedupe, cut, and say what was cut. It knows no editor.
 
 use super::context::{
-    Context, Diagnostic, Diagnostics, Document, Provenance, Symbol, Truncation, Unavailable,
+    Code, Context, Diagnostic, Diagnostics, Document, Provenance, ProvenanceKind, Severity, Symbol,
+    Truncation, Unavailable, from_word,
 };
 use super::diagnostics::{self, Near, severity_rank};
 use super::facts::{DiagnosticFact, DocumentFacts, Facts, Outcome, Trouble};
 use super::lines::{Lines, snap, trimmed, utf16_len};
 use super::locations::{MAX_PREVIEW_CHARS, locations};
-use super::plan::{BUILT, FEATURES, Plan, SEVERITIES};
+use super::plan::{BUILT, FEATURES, Plan};
 use super::position::{Position, Range};
 use super::{symbols, uri};
 
@@ -60,12 +61,12 @@ pub fn assemble(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Context {
                         preview: preview(s.range),
                         text: s.text,
                         range: s.range,
-                        context: s.context,
+                        context: s.context.as_deref().and_then(from_word),
                     })
                 });
             }
             "definitions" => {
-                let spell = |file: &str| spelling(plan, &asked, file);
+                let spell = |file: &str| spelling(plan, &asked, file, lines);
                 if let Some(items) = merge(name, definitions.take().unwrap_or_default(), &mut out) {
                     let mut found = locations(items, lines, &spell);
                     let total = found.len();
@@ -110,7 +111,10 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                     answered = true;
                     fresh.push(outcome.fresh);
                     items.extend(outcome.items.into_iter().map(|mut item| {
-                        if item.file.is_empty() {
+                        if item.file.is_empty()
+                            || (item.file != asked
+                                && lines.identity(&item.file) == lines.identity(&asked))
+                        {
                             item.file.clone_from(&asked);
                         }
                         if !outcome.exact || item.file != asked {
@@ -131,12 +135,12 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                     Some(true)
                 };
                 for entry in &mut out.unavailable {
-                    entry.code = "partial".into();
+                    entry.code = Code::Partial;
                 }
             } else if out.unavailable.is_empty() {
                 out.unavailable.push(Unavailable {
                     capability: "diagnostics".into(),
-                    code: "no-provider".into(),
+                    code: Code::NoProvider,
                     reason: "no checker is active in this file".into(),
                     retry: false,
                 });
@@ -172,8 +176,8 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
     for item_idx in chosen {
         let Some(d) = items[item_idx].take() else { continue };
         out.diagnostics.push(Diagnostic {
-            uri: spelling(plan, &asked, &d.file),
-            severity: SEVERITIES[severity_rank(&d.severity) as usize],
+            uri: spelling(plan, &asked, &d.file, lines),
+            severity: from_word(&d.severity).unwrap_or_default(),
             source: d.source.as_deref().map(diagnostics::tool_name),
             code: d.code,
             range: d.range,
@@ -189,7 +193,7 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
         };
         out.diagnostics.push(Diagnostic {
             uri: asked_uri(plan, facts.document.as_ref()).unwrap_or_default(),
-            severity: "info",
+            severity: Severity::Info,
             source: Some("eca-context".into()),
             code: None,
             range: Range::default(),
@@ -237,9 +241,14 @@ fn asked_uri(plan: &Plan, document: Option<&DocumentFacts>) -> Option<String> {
 }
 
 /// The caller's spelling for the file that was asked for, else a percent-encoded URI.
-fn spelling(plan: &Plan, asked: &str, file: &str) -> String {
+fn spelling(plan: &Plan, asked: &str, file: &str, lines: &dyn Lines) -> String {
+    let is_asked = || {
+        let path = uri::to_path(file);
+        let path = path.as_deref().unwrap_or(file);
+        path == asked || lines.identity(path) == lines.identity(asked)
+    };
     match &plan.uri {
-        Some(uri) if file == asked || uri::to_path(file).as_deref() == Some(asked) => uri.clone(),
+        Some(uri) if is_asked() => uri.clone(),
         _ => uri::from_path(file),
     }
 }
@@ -248,23 +257,23 @@ fn spelling(plan: &Plan, asked: &str, file: &str) -> String {
 fn refusal(plan: &Plan, name: &str) -> Option<Unavailable> {
     let (code, reason) = if !FEATURES.contains(&name) {
         (
-            "unknown-capability",
+            Code::UnknownCapability,
             format!("there is no feature {name}; known: {}", FEATURES.join(", ")),
         )
     } else if plan.disabled.iter().any(|d| d == name) {
-        ("disabled", format!("the user switched {name} off"))
+        (Code::Disabled, format!("the user switched {name} off"))
     } else if !BUILT.contains(&name) {
-        ("unsupported-by-provider", format!("this version does not answer {name} yet"))
+        (Code::UnsupportedByProvider, format!("this version does not answer {name} yet"))
     } else {
         return None;
     };
-    Some(Unavailable { capability: name.into(), code: code.into(), reason, retry: false })
+    Some(Unavailable { capability: name.into(), code, reason, retry: false })
 }
 
 fn entry(name: &str, trouble: &Trouble) -> Unavailable {
     Unavailable {
         capability: name.into(),
-        code: trouble.code.clone(),
+        code: from_word(&trouble.code).unwrap_or_default(),
         reason: trouble.reason.clone(),
         retry: trouble.retry,
     }
@@ -277,9 +286,10 @@ fn failure<T>(name: &str, outcome: &Outcome<T>) -> Unavailable {
     } else {
         format!("{}: {said}", outcome.provider)
     };
+    let code = from_word(&outcome.status).unwrap_or_default();
     let retry = outcome.retry
-        || matches!(outcome.status.as_str(), "starting" | "busy" | "timeout" | "partial");
-    Unavailable { capability: name.into(), code: outcome.status.clone(), reason, retry }
+        || matches!(code, Code::Starting | Code::Busy | Code::Timeout | Code::Partial);
+    Unavailable { capability: name.into(), code, reason, retry }
 }
 
 /// One feature's items: a non-empty semantic answer excludes the others, several of one kind are
@@ -291,7 +301,7 @@ fn merge<T>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<
             Some(outcome) => out.unavailable.push(failure(name, outcome)),
             None => out.unavailable.push(Unavailable {
                 capability: name.into(),
-                code: "no-provider".into(),
+                code: Code::NoProvider,
                 reason: format!("nothing here answers {name}"),
                 retry: false,
             }),
@@ -300,18 +310,19 @@ fn merge<T>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<
     }
     for outcome in &failed {
         let mut entry = failure(name, outcome);
-        entry.code = "partial".into();
+        entry.code = Code::Partial;
         entry.retry = true;
         out.unavailable.push(entry);
     }
-    let kind = ["semantic", "textual", "unknown"]
+    let kind_of = |outcome: &Outcome<T>| from_word(&outcome.kind).unwrap_or_default();
+    let kind = [ProvenanceKind::Semantic, ProvenanceKind::Textual, ProvenanceKind::Unknown]
         .into_iter()
-        .find(|kind| answered.iter().any(|o| o.kind == *kind && !o.items.is_empty()))
-        .map_or_else(|| answered[0].kind.clone(), String::from);
+        .find(|kind| answered.iter().any(|o| kind_of(o) == *kind && !o.items.is_empty()))
+        .unwrap_or_else(|| kind_of(&answered[0]));
     let mut provenance = Provenance { kind, providers: Vec::new() };
     let mut items = Vec::new();
     for outcome in answered {
-        if outcome.kind == provenance.kind {
+        if kind_of(&outcome) == provenance.kind {
             if !provenance.providers.contains(&outcome.provider) {
                 provenance.providers.push(outcome.provider);
             }

@@ -1,5 +1,7 @@
 //! Lines of text: the door to them, and counting in UTF-16 on one of them. It knows no file.
 
+use std::rc::Rc;
+
 /// Hands over the text of lines on demand.
 pub trait Lines {
     /// The text of line `line` (from 0) of `path`, without its line ending; `None` when there is no
@@ -11,6 +13,9 @@ pub trait Lines {
     fn is_modified(&self, path: &str) -> bool;
     /// Whether `path` must appear nowhere.
     fn is_excluded(&self, path: &str) -> bool;
+    /// The file that `path` leads to, links followed: two paths of one file have one identity. What
+    /// leads nowhere is its own.
+    fn identity(&self, path: &str) -> Rc<str>;
 }
 
 /// The length of `line` in UTF-16 units.

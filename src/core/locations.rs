@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::context::Location;
+use super::context::{Location, Role, from_word};
 use super::facts::PlaceFact;
 use super::lines::{Lines, find_symbol, snap, trimmed, utf16_len};
 use super::position::Range;
@@ -18,23 +18,29 @@ pub(crate) fn locations(
     lines: &dyn Lines,
     spell: &dyn Fn(&str) -> String,
 ) -> Vec<Location> {
-    let has_definition = places.iter().any(|p| role(p) == "definition");
+    let has_definition = places.iter().any(|p| role(p) == Role::Definition);
     let mut seen = HashSet::new();
     let mut out = Vec::new();
     for place in places {
-        if has_definition && role(&place) != "definition" {
+        if has_definition && role(&place) != Role::Definition {
             continue;
         }
+        let identity = lines.identity(&path(&place));
         let Some(location) = location(place, lines, spell) else { continue };
-        if seen.insert((location.uri.clone(), location.range)) {
+        if seen.insert((identity, location.range)) {
             out.push(location);
         }
     }
     out
 }
 
-fn role(place: &PlaceFact) -> &str {
-    place.role.as_deref().unwrap_or("definition")
+/// The path of a place, or its URI where that names no local file.
+fn path(place: &PlaceFact) -> String {
+    uri::to_path(&place.file).unwrap_or_else(|| place.file.clone())
+}
+
+fn role(place: &PlaceFact) -> Role {
+    place.role.as_deref().and_then(from_word).unwrap_or_default()
 }
 
 fn location(
@@ -42,7 +48,7 @@ fn location(
     lines: &dyn Lines,
     spell: &dyn Fn(&str) -> String,
 ) -> Option<Location> {
-    let path = uri::to_path(&place.file).unwrap_or_else(|| place.file.clone());
+    let path = path(&place);
     if lines.is_excluded(&path) {
         return None;
     }
@@ -51,7 +57,7 @@ fn location(
     if text.is_none() && lines.n_lines(&path).is_some() {
         return None;
     }
-    let role = role(&place).to_string();
+    let role = role(&place);
     let character = place.character.unwrap_or(0);
     let range = match (&text, place.end_line, place.end_character) {
         (None, Some(end_line), Some(end)) => Range::new(line, character, end_line, end),

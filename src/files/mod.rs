@@ -12,9 +12,12 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Lines of the texts that came along, else of files on disk, each read once.
 pub struct FileLines {
-    modified: Vec<String>,
-    excluded: Vec<String>,
-    cache: RefCell<HashMap<String, Option<Rc<Split>>>>,
+    /// Identities, as are all keys below.
+    modified: Vec<Rc<str>>,
+    excluded: Vec<Rc<str>>,
+    cache: RefCell<HashMap<Rc<str>, Option<Rc<Split>>>>,
+    /// What each path was found to be.
+    identities: RefCell<HashMap<String, Rc<str>>>,
 }
 
 /// A text and where each of its lines lies in it, in bytes.
@@ -50,15 +53,22 @@ impl Split {
 impl FileLines {
     /// Lines of `texts` first, else of disk; nothing of `excluded` paths.
     pub fn new(texts: Vec<Text>, excluded: Vec<String>) -> Self {
-        let mut modified = Vec::new();
-        let mut cache = HashMap::new();
+        let mut lines = Self {
+            modified: Vec::new(),
+            excluded: Vec::new(),
+            cache: RefCell::default(),
+            identities: RefCell::default(),
+        };
+        lines.excluded = excluded.iter().map(|path| lines.identity(path)).collect();
         for text in texts {
+            let identity = lines.identity(&text.path);
             if text.modified {
-                modified.push(text.path.clone());
+                lines.modified.push(identity.clone());
             }
-            cache.insert(text.path, Some(Rc::new(Split::new(text.text))));
+            let split = Some(Rc::new(Split::new(text.text)));
+            lines.cache.borrow_mut().insert(identity, split);
         }
-        Self { modified, excluded, cache: RefCell::new(cache) }
+        lines
     }
 
     /// Lines of one text, for tests.
@@ -72,11 +82,12 @@ impl FileLines {
         if self.is_excluded(path) {
             return None;
         }
-        if let Some(known) = self.cache.borrow().get(path) {
+        let identity = self.identity(path);
+        if let Some(known) = self.cache.borrow().get(&identity) {
             return known.clone();
         }
         let split = read(path).map(|text| Rc::new(Split::new(text)));
-        self.cache.borrow_mut().insert(path.into(), split.clone());
+        self.cache.borrow_mut().insert(identity, split.clone());
         split
     }
 }
@@ -102,11 +113,21 @@ impl Lines for FileLines {
     }
 
     fn is_modified(&self, path: &str) -> bool {
-        self.modified.iter().any(|p| p == path)
+        !self.modified.is_empty() && self.modified.contains(&self.identity(path))
     }
 
     fn is_excluded(&self, path: &str) -> bool {
-        self.excluded.iter().any(|p| p == path)
+        !self.excluded.is_empty() && self.excluded.contains(&self.identity(path))
+    }
+
+    fn identity(&self, path: &str) -> Rc<str> {
+        if let Some(known) = self.identities.borrow().get(path) {
+            return known.clone();
+        }
+        let found = std::fs::canonicalize(path).ok();
+        let identity = Rc::from(found.as_ref().and_then(|p| p.to_str()).unwrap_or(path));
+        self.identities.borrow_mut().insert(path.into(), Rc::clone(&identity));
+        identity
     }
 }
 

@@ -1,0 +1,330 @@
+;;; cases-test.el --- Faults from the field, from file to answer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Each case by its number, through the whole of eca-context: a file or a buffer, a request, the answer
+;; as a server reads it.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'flymake)
+(require 'guest)
+(require 'xref)
+
+(defun cases-test-result (params &optional roots)
+  "Return the result of `editor/getContext' for PARAMS within ROOTS."
+  (plist-get (guest-ask "editor/getContext" params roots) :result))
+
+(defun cases-test-symbol (uri line character &optional roots)
+  "Return the text and place of the symbol at LINE and CHARACTER of URI, ROOTS."
+  (let* ((symbol (plist-get (cases-test-result
+                             (list :uri uri :position (list :line line :character character)
+                                   :include ["symbolAtPosition"])
+                             roots)
+                            :symbolAtPosition))
+         (range (plist-get symbol :range)))
+    (and symbol
+         (list (plist-get symbol :text)
+               (plist-get (plist-get range :start) :line)
+               (plist-get (plist-get range :start) :character)
+               (plist-get (plist-get range :end) :character)))))
+
+(defun cases-test-code (params &optional roots)
+  "Return code and reason of the first unavailable feature of PARAMS within ROOTS."
+  (let ((entry (car (plist-get (cases-test-result params roots) :unavailable))))
+    (list (plist-get entry :code) (plist-get entry :reason))))
+
+(defmacro cases-test-both (file text &rest body)
+  "Evaluate BODY with `uri' of FILE with TEXT, unvisited, then visited.
+TEXT unibyte is written as it is."
+  (declare (indent 2) (debug (form form body)))
+  `(guest-with-folder folder
+     (let ((uri (guest-write (expand-file-name ,file folder) ,text)))
+       (dolist (is-visited '(nil t))
+         (when is-visited
+           (find-file-noselect (expand-file-name ,file folder)))
+         ,@body))))
+
+;;;; Positions
+
+(ert-deftest cases-c01-utf-16-from-buffer-and-file ()
+  (pcase-dolist (`(,line ,character)
+                 '(("\tx = \"😀\"; bad()" 11) ("cafe\u0301 = bad" 8)
+                   ("s = \"👩\u200d👩\u200d👧\"; bad" 16) ("s = \"🇵🇱\"; bad" 12) ("變數 = bad" 5)
+                   ("𠮷 = bad" 5) ("let 𝒳 = bad" 9) ("a\u200bb bad" 4)))
+    (cases-test-both "a.txt" (concat "first\n" line "\n")
+      (should (equal (cases-test-symbol uri 1 (1+ character))
+                     (list "bad" 1 character (+ 3 character)))))))
+
+(ert-deftest cases-c02-a-tab-is-one ()
+  (cases-test-both "a.txt" "\t\tfoo\n"
+    (let ((tab-width 4))
+      (should (equal (cases-test-symbol uri 0 3) '("foo" 0 2 5))))))
+
+(ert-deftest cases-c04-inside-a-pair ()
+  (cases-test-both "a.txt" "\tx = \"😀\"; bad()"
+    (should (equal (plist-get (cases-test-result
+                               (list :uri uri :position '(:line 0 :character 7)))
+                              :position)
+                   '(:line 0 :character 6)))))
+
+(ert-deftest cases-c07-past-the-end ()
+  (cases-test-both "a.txt" "ab\ncd"
+    (should (equal (plist-get (cases-test-result
+                               (list :uri uri :position '(:line 1 :character 25)))
+                              :position)
+                   '(:line 1 :character 2)))
+    (dolist (line '(2 99))
+      (should (equal (cases-test-code (list :uri uri :position (list :line line :character 0)))
+                     (list "out-of-range"
+                           (format "there is no line %d, the document has 2 lines (0 to 1)"
+                                   line))))))
+  (cases-test-both "a.txt" "a\nb\n"
+    (should (equal (plist-get (cases-test-result
+                               (list :uri uri :position '(:line 2 :character 0)))
+                              :position)
+                   '(:line 2 :character 0)))))
+
+(ert-deftest cases-c10-line-endings-and-bom ()
+  (dolist (case '(("ab\r\ncd\r\n" 1 0 "cd" "cd" 3) ("ab\r\ncd\nef\r\n" 0 0 "ab" "ab" 4)
+                  ("\xef\xbb\xbf" 0 0 nil nil 1)
+                  ("\xef\xbb\xbf\x61\x62\x63\r\n" 0 0 "abc" "abc" 2)
+                  ("ab\r\ncd\nef\r\n" 2 1 "ef" "ef" 4)))
+    (pcase-let ((`(,text ,line ,character ,word ,preview ,n-lines) case))
+      (cases-test-both "a.txt" (encode-coding-string text 'raw-text-unix)
+        (let ((result (cases-test-result
+                       (list :uri uri :position (list :line line :character character)))))
+          (should (equal (list case (plist-get (plist-get result :symbolAtPosition) :text)
+                               (plist-get (plist-get result :symbolAtPosition) :preview)
+                               (plist-get (plist-get result :document) :lineCount))
+                         (list case word preview n-lines)))
+          (when word
+            (should (equal (plist-get (plist-get (plist-get result :symbolAtPosition) :range)
+                                      :end)
+                           (list :line line :character (length word))))))))))
+
+;;;; Diagnostics
+
+(defun cases-test-diagnostics (text problems params)
+  "Return what is answered to PARAMS about a buffer with TEXT and PROBLEMS.
+Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
+  (guest-with-folder folder
+    (let ((uri (guest-write (expand-file-name "a.txt" folder) text)))
+      (with-current-buffer (find-file-noselect (expand-file-name "a.txt" folder))
+        (setq-local flymake-diagnostic-functions
+                    (list (lambda (report &rest _)
+                            (funcall report
+                                     (mapcar (lambda (problem)
+                                               (apply #'flymake-make-diagnostic (current-buffer)
+                                                      problem))
+                                             problems)))))
+        (flymake-mode 1)
+        (flymake-start)
+        (mapcar (lambda (found)
+                  (let ((range (plist-get found :range)))
+                    (list (plist-get found :message)
+                          (append (cl-remove-if #'keywordp (plist-get range :start))
+                                  (cl-remove-if #'keywordp (plist-get range :end)))
+                          (plist-get found :distance))))
+                (plist-get (plist-get (guest-ask "editor/getDiagnostics"
+                                                 (append (list :uri uri) params))
+                                      :result)
+                           :diagnostics))))))
+
+(ert-deftest cases-c08-a-diagnostic-without-extent ()
+  (should (equal (cases-test-diagnostics "int f() {\n  return 1\n}\n" '((21 21 :error "missing ;"))
+                                         nil)
+                 '(("missing ;" (1 10 1 10) nil)))))
+
+(ert-deftest cases-c09-closed-ranges ()
+  (let ((text "f {\n\n") (problem '((6 6 :error "end"))))
+    (dolist (params '((:range (:start (:line 2 :character 0) :end (:line 2 :character 0)))
+                      (:position (:line 2 :character 0))))
+      (should (equal (cases-test-diagnostics text problem params) '(("end" (2 0 2 0) 0))))))
+  (should (equal (cases-test-diagnostics
+                  "a\nbcdefg\n" '((6 6 :error "here"))
+                  '(:range (:start (:line 1 :character 0) :end (:line 1 :character 3))))
+                 '(("here" (1 3 1 3) 0)))))
+
+(ert-deftest cases-c11-c43-foreign-text-loses-nothing ()
+  (dolist (message (list (concat "bad " (string (unibyte-char-to-multibyte #xe9)) " byte")
+                         "bad \xe9 byte" (concat "bad " (string #x110000) " byte")
+                         (concat "bad " (string #xd83d) " byte")))
+    (should (equal (cases-test-diagnostics "abc\n" (list (list 1 4 :error message)) nil)
+                   '(("bad \ufffd byte" (0 0 0 3) nil)))))
+  ;; A name above U+10FFFF, a raw byte in the line.
+  (guest-with-folder folder
+    (let ((uri (guest-write (expand-file-name "a.txt" folder) "x\n")))
+      (with-current-buffer (find-file-noselect (expand-file-name "a.txt" folder))
+        (erase-buffer)
+        (insert (string #x110000) "name \xe9 more\nlast\n")
+        (setq-local imenu-create-index-function
+                    (lambda () (list (cons (concat "n" (string #x110000)) 1)
+                                     (cons (string ?m (unibyte-char-to-multibyte #xff)) 3))))
+        (let ((result (cases-test-result (list :uri uri :position '(:line 1 :character 1)))))
+          (should (equal (plist-get (plist-get result :symbolAtPosition) :text) "last"))
+          (should (equal (mapcar (lambda (symbol) (plist-get symbol :name))
+                                 (plist-get result :documentSymbols))
+                         '("n\ufffd" "m\ufffd"))))))))
+
+;;;; Files
+
+(ert-deftest cases-c26-one-file-however-it-is-spelled ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "my dir/caf é#1 100%25.el" folder))
+           (_ (guest-write file "(defun c26-f ())\n(c26-f)\n"))
+           (uri (concat "file://" folder "my%20dir/caf%20%C3%A9%231%20100%2525.el"))
+           (other (concat "file://localhost" folder "my%20dir/caf%20%c3%a9%231%20100%2525%2eel")))
+      (dolist (is-visited '(nil t))
+        (when is-visited (find-file-noselect file))
+        (dolist (spelled (list uri other))
+          (let ((result (cases-test-result (list :uri spelled :position '(:line 1 :character 2)))))
+            (should (equal (plist-get result :uri) spelled))
+            (should (equal (plist-get (plist-get result :symbolAtPosition) :text) "c26-f"))))))))
+
+(define-derived-mode cases-test-mode prog-mode "Cases"
+  "A mode whose symbols are defined where they stand in parentheses."
+  (setq-local xref-backend-functions '(cases-test-backend)))
+(defvar cases-test-places nil "What the backend finds: conses of a file and a line.")
+(defun cases-test-backend () "Return the backend." 'cases-test)
+(cl-defmethod xref-backend-identifier-at-point ((_ (eql cases-test)))
+  (thing-at-point 'symbol))
+(cl-defmethod xref-backend-definitions ((_ (eql cases-test)) _identifier)
+  (mapcar (lambda (place) (xref-make "x" (xref-make-file-location (car place) (cdr place) 0)))
+          cases-test-places))
+
+(ert-deftest cases-c27-a-workspace-behind-a-link ()
+  (guest-with-folder folder
+    (guest-with-folder links
+      (let* ((file (expand-file-name "a.txt" folder))
+             (link (concat links "ws"))
+             (real (guest-write file "here (there)\n"))
+             (linked (guest-uri (concat link "/a.txt"))))
+        (make-symbolic-link folder link)
+        (dolist (is-visited '(nil file link))
+          (pcase is-visited
+            ('file (with-current-buffer (find-file-noselect file) (cases-test-mode)))
+            ('link (kill-buffer (get-file-buffer file))
+                   (with-current-buffer (find-file-noselect (concat link "/a.txt"))
+                     (cases-test-mode))))
+          (dolist (roots (list (list folder) (list link) (list (concat link "/"))))
+            (dolist (uri (list real linked))
+              ;; Whatever spelling the backend has, the caller's own comes back, and each place once.
+              (let* ((cases-test-places (list (cons file 1) (cons (concat link "/a.txt") 1)))
+                     (result (cases-test-result
+                              (list :uri uri :position '(:line 0 :character 1)) roots)))
+                (should (equal (plist-get (plist-get result :symbolAtPosition) :text) "here"))
+                (when is-visited
+                  (should (equal (mapcar (lambda (place) (plist-get place :uri))
+                                         (plist-get result :definitions))
+                                 (list uri))))))))))))
+
+(ert-deftest cases-c36-what-is-not-touched ()
+  (guest-with-folder folder
+    (let ((file (expand-file-name "a.el" folder))
+          (large-file-warning-threshold 100))
+      (let ((uri (guest-write file (make-string 200 ?x))))
+        (should (equal (car (cases-test-code (list :uri uri) (list folder))) "too-large")))
+      (let ((uri (guest-write file "(f)\n;; Local Variables:\n;; eval: (setq cases-test-evil t)\n;; End:\n"))
+            (large-file-warning-threshold nil))
+        (defvar cases-test-evil)
+        (setq cases-test-evil nil)
+        (write-region "((nil . ((eval . (setq cases-test-evil t)))))" nil
+                      (expand-file-name ".dir-locals.el" folder) nil 'silent)
+        (let ((enable-local-variables :all)
+              (enable-local-eval t))
+          (should (equal (cases-test-symbol uri 0 1) '("f" 0 1 2))))
+        (should-not cases-test-evil)
+        (should-not (get-file-buffer file)))
+      (should (equal (car (cases-test-code (list :uri (guest-uri folder)))) "not-a-file"))
+      (should (equal (car (cases-test-code (list :uri (guest-uri (concat folder "none")))))
+                     "not-found"))
+      (should-not (file-exists-p (concat folder "none"))))))
+
+(ert-deftest cases-c36-unsaved-text-stays ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.txt" folder))
+           (uri (guest-write file "one\n"))
+           (buffer (find-file-noselect file)))
+      (with-current-buffer buffer
+        (goto-char (point-max))
+        (insert "unsaved\n"))
+      (sleep-for 0.05)
+      (guest-write file "other\n")
+      (set-file-times file (time-add nil 5))
+      (let ((result (cases-test-result (list :uri uri :position '(:line 1 :character 2)))))
+        (should (equal (plist-get (plist-get result :symbolAtPosition) :text) "unsaved"))
+        (should (equal (plist-get (plist-get result :symbolAtPosition) :preview) "unsaved"))
+        (should (eq (plist-get (plist-get result :document) :modified) t))
+        (should (eq (plist-get (plist-get result :document) :diskNewer) t)))
+      (should (equal (with-current-buffer buffer (buffer-string)) "one\nunsaved\n")))))
+
+;;;; Definitions
+
+(ert-deftest cases-c24-places-that-are-gone ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.txt" folder))
+           (two (expand-file-name "two.txt" folder))
+           (uri (guest-write file "here\n"))
+           (buffers (length (buffer-list))))
+      (guest-write two "one\nhere it is\n")
+      (with-current-buffer (find-file-noselect file) (cases-test-mode))
+      (let* ((cases-test-places (list (cons (concat folder "gone.txt") 1) (cons two 99)
+                                      (cons two 2)))
+             (result (cases-test-result (list :uri uri :position '(:line 0 :character 0)))))
+        (should (equal (mapcar (lambda (place)
+                                 (list (plist-get place :uri)
+                                       (plist-get (plist-get (plist-get place :range) :end)
+                                                  :character)
+                                       (plist-get place :preview)))
+                               (plist-get result :definitions))
+                       (list (list (guest-uri two) 4 "here it is")))))
+      (dotimes (n 300)
+        (guest-write (format "%smany/f%d.txt" folder n) "here\n"))
+      (let* ((cases-test-places (mapcar (lambda (n) (cons (format "%smany/f%d.txt" folder n) 1))
+                                        (number-sequence 0 299)))
+             (result (cases-test-result (list :uri uri :position '(:line 0 :character 0)))))
+        (should (equal (length (plist-get result :definitions)) 100))
+        (should (equal (plist-get (plist-get result :truncated) :definitions)
+                       '(:returned 100 :total 300))))
+      (should (= (length (buffer-list)) (1+ buffers))))))
+
+(ert-deftest cases-a-place-in-unsaved-text ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.txt" folder))
+           (other (expand-file-name "b.txt" folder))
+           (uri (guest-write file "here\n")))
+      (guest-write other "here\n")
+      (with-current-buffer (find-file-noselect other)
+        (insert "new first line\n"))
+      (with-current-buffer (find-file-noselect file) (cases-test-mode))
+      (let ((cases-test-places (list (cons other 2))))
+        (should (equal (plist-get (cases-test-result
+                                   (list :uri uri :position '(:line 0 :character 0)))
+                                  :definitions)
+                       (list (list :uri (guest-uri other)
+                                   :range '(:start (:line 1 :character 0)
+                                                   :end (:line 1 :character 4))
+                                   :role "definition" :preview "here" :modified t))))))))
+
+(ert-deftest cases-an-excluded-place-appears-nowhere ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.txt" folder))
+           (secret (expand-file-name "b.pem" folder))
+           (link (expand-file-name "b.txt" folder))
+           (uri (guest-write file "here\n")))
+      (guest-write secret "here\n")
+      (make-symbolic-link secret link)
+      (with-current-buffer (find-file-noselect file) (cases-test-mode))
+      (let* ((cases-test-places (list (cons secret 1) (cons link 1)))
+             (result (cases-test-result (list :uri uri :position '(:line 0 :character 0)))))
+        (should (plist-member result :definitions))
+        (should-not (plist-get result :definitions)))
+      (should (equal (car (cases-test-code (list :uri (guest-uri link)))) "excluded")))))
+
+(provide 'cases-test)
+;;; cases-test.el ends here
