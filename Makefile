@@ -10,7 +10,7 @@ target_dir := $(or $(CARGO_TARGET_DIR),target)
 soext := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 module := lisp/eca-context-module-$(version).$(soext)
 
-.PHONY: help build demo test test-rust test-lisp lint setup clean
+.PHONY: help build bench demo test test-rust test-lisp lint setup clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -38,6 +38,9 @@ test-rust: setup
 
 test-lisp: setup build test-rust
 	tests/run-ert.sh
+
+bench: setup build ## Measure against Lisp on each of EMACSES, a table and one line a figure
+	@benches/run.sh
 
 lint: setup ## Format, clippy, rustdoc, byte-compile, checkdoc, package-lint, check-declare
 	$(CARGO) fmt --check
