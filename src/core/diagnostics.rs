@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::context::{Severity, from_word};
 use super::facts::{DiagnosticFact, Omitted};
-use super::plan::SEVERITIES;
 use super::position::{Position, Range};
 
 /// Where the question points.
@@ -48,7 +48,7 @@ pub fn distance(range: Range, near: Near) -> u32 {
 
 /// The rank of a severity's word, 0 for `error` and for what is unknown.
 pub fn severity_rank(word: &str) -> u8 {
-    SEVERITIES.iter().position(|s| *s == word).map_or(0, |rank| rank as u8)
+    from_word::<Severity>(word).unwrap_or_default() as u8
 }
 
 /// Which of `items` (range and severity rank, in file order) answer a question about `near`, in the
@@ -196,6 +196,7 @@ mod tests {
     use crate::core::plan::{Options, Request, plan};
     use crate::files::FileLines;
 
+    const SEVERITIES: [&str; 4] = ["error", "warning", "info", "hint"];
 
     fn problem() -> impl Strategy<Value = DiagnosticFact> {
         (0..5u32, 0..4u32, 0..3u32, 0..4u32, 0..5usize, 0..3u8).prop_map(|(sl, sc, n, ec, s, m)| {

@@ -8,6 +8,7 @@ pub mod error;
 pub mod facts;
 pub mod lines;
 pub mod locations;
+pub mod params;
 pub mod plan;
 pub mod position;
 pub mod symbols;

@@ -2,10 +2,11 @@
 //! nothing but the params and the options.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::diagnostics::{Near, Wanted};
 use super::error::Error;
+use super::params::{self, ContextParams, DiagnosticsParams, NUMBER};
 use super::position::{Position, Range};
 
 /// Every feature the protocol names, in its order.
@@ -24,8 +25,6 @@ pub const BUILT: [&str; 3] = ["symbolAtPosition", "definitions", "documentSymbol
 
 const DEFAULT_INCLUDE: [&str; 3] = ["symbolAtPosition", "definitions", "documentSymbols"];
 const MAX_DIAGNOSTICS: u32 = 10_000;
-const NUMBER: &str = "an integer >= 0";
-const COUNT: &str = "an integer >= 1";
 
 /// What the user has set.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -120,51 +119,37 @@ impl Plan {
 /// *Errors*: `InvalidParam` names the param, what was got and what was expected; `UnknownMethod`.
 /// *Source*: the protocol, sections 2 and 3.
 pub fn plan(request: &Request) -> Result<Plan, Error> {
-    let empty = Map::new();
-    let map = match &request.params {
-        Value::Null => &empty,
-        Value::Object(map) => map,
-        Value::Array(items) if items.is_empty() => &empty,
-        other => return Err(invalid("params", other, "an object")),
-    };
     match request.method.as_str() {
-        "editor/getContext" => plan_context(map, &request.options),
-        "editor/getDiagnostics" => plan_diagnostics(map, &request.options),
+        "editor/getContext" => plan_context(params::read(&request.params)?, &request.options),
+        "editor/getDiagnostics" => {
+            plan_diagnostics(params::read(&request.params)?, &request.options)
+        }
         other => Err(Error::UnknownMethod(other.into())),
     }
 }
 
-fn plan_context(map: &Map<String, Value>, options: &Options) -> Result<Plan, Error> {
-    let uri = string(map, "uri")?;
-    let symbol = string(map, "symbol")?;
+fn plan_context(params: ContextParams, options: &Options) -> Result<Plan, Error> {
+    let ContextParams { uri, position, symbol, occurrence, include, limit } = params;
     if symbol.as_deref() == Some("") {
-        return Err(invalid("symbol", &Value::from(""), "a name"));
+        return Err(Error::invalid("symbol", &Value::from(""), "a name"));
     }
-    let occurrence = integer(map, "occurrence", 1, COUNT)?;
-    let (mut line, mut character) = (None, None);
-    if let Some(value) = present(map, "position") {
-        let Value::Object(position) = value else {
-            return Err(invalid("position", value, "{line, character}"));
-        };
-        line = Some(required(position, "line", "position.line")?);
-        character = integer_as(position, "character", "position.character", 0, NUMBER)?;
-        if character.is_none() && symbol.is_none() {
-            return Err(absent("position.character", NUMBER));
-        }
-        if uri.is_none() {
-            return Err(absent("uri", "a URI, where a position is given"));
-        }
+    let line = position.map(|p| p.line.0);
+    let character = position.and_then(|p| p.character).map(|n| n.0);
+    if line.is_some() && character.is_none() && symbol.is_none() {
+        return Err(Error::absent("position.character", NUMBER));
+    }
+    if line.is_some() && uri.is_none() {
+        return Err(Error::absent("uri", "a URI, where a position is given"));
     }
     if symbol.is_some() && line.is_none() {
-        return Err(absent("position", "{line}, where a symbol is given"));
+        return Err(Error::absent("position", "{line}, where a symbol is given"));
     }
-    let include = include(map)?;
+    let include = wanted(include)?;
     let features = include
         .iter()
         .filter(|name| BUILT.contains(&name.as_str()) && !options.disabled.contains(name))
         .cloned()
         .collect();
-    let limit = integer(map, "limit", 1, COUNT)?.unwrap_or(options.limit);
     Ok(Plan {
         method: Method::GetContext,
         features,
@@ -174,170 +159,74 @@ fn plan_context(map: &Map<String, Value>, options: &Options) -> Result<Plan, Err
         line,
         character,
         symbol,
-        occurrence,
+        occurrence: occurrence.map(|n| n.0),
         range: None,
         max_distance: None,
         min_severity: None,
-        limit: limit.min(options.max_limit),
+        limit: limit.map_or(options.limit, |n| n.0).min(options.max_limit),
         not_checked: false,
     })
 }
 
-fn plan_diagnostics(map: &Map<String, Value>, options: &Options) -> Result<Plan, Error> {
-    let uri = string(map, "uri")?;
-    let at = match present(map, "position") {
-        Some(value) => Some(position(value, "position")?),
-        None => None,
-    };
-    let range = match present(map, "range") {
-        Some(Value::Object(range)) => {
-            let start = position(range.get("start").unwrap_or(&Value::Null), "range.start")?;
-            let end = position(range.get("end").unwrap_or(&Value::Null), "range.end")?;
-            if end < start {
-                return Err(invalid(
-                    "range.end",
-                    &range["end"],
-                    "a position not before range.start",
-                ));
-            }
-            Some(Range { start, end })
-        }
-        Some(other) => return Err(invalid("range", other, "{start, end}")),
-        None => None,
-    };
-    if at.is_some() && range.is_some() {
-        return Err(invalid("range", &map["range"], "either a position or a range"));
+fn plan_diagnostics(params: DiagnosticsParams, options: &Options) -> Result<Plan, Error> {
+    let is_plain = params == DiagnosticsParams { uri: params.uri.clone(), ..Default::default() };
+    let DiagnosticsParams { uri, position, range, max_distance, min_severity, limit } = params;
+    let position = position.map(Position::from);
+    let range = range.map(Range::from);
+    if let Some(Range { start, end }) = range
+        && end < start
+    {
+        let got = json!({"line": end.line, "character": end.character});
+        return Err(Error::invalid("range.end", &got, "a position not before range.start"));
     }
-    if uri.is_none() && (at.is_some() || range.is_some()) {
-        return Err(absent("uri", "a URI, where a position or range is given"));
+    if position.is_some() && range.is_some() {
+        let got = Value::from("beside position");
+        return Err(Error::invalid("range", &got, "either a position or a range"));
     }
-    let max_distance = integer(map, "maxDistance", 0, NUMBER)?;
-    let min_severity = match string(map, "minSeverity")? {
-        None => None,
-        Some(word) => match SEVERITIES.iter().position(|s| *s == word) {
-            Some(rank) => Some(rank as u8),
-            None => {
-                return Err(invalid(
-                    "minSeverity",
-                    &Value::from(word),
-                    "error, warning, info or hint",
-                ));
-            }
-        },
-    };
-    let default = match (at, range) {
+    if uri.is_none() && (position.is_some() || range.is_some()) {
+        return Err(Error::absent("uri", "a URI, where a position or range is given"));
+    }
+    let default = match (position, range) {
         (Some(_), _) => 20,
         (_, Some(_)) => 100,
         _ => 1000,
     };
-    let limit = integer(map, "limit", 1, COUNT)?.unwrap_or(default).min(MAX_DIAGNOSTICS);
-    let plain = ["position", "range", "maxDistance", "minSeverity", "limit"]
-        .iter()
-        .all(|name| present(map, name).is_none());
     Ok(Plan {
         method: Method::GetDiagnostics,
         features: vec!["diagnostics".into()],
         include: Vec::new(),
         disabled: options.disabled.clone(),
         uri,
-        line: at.map(|p| p.line),
-        character: at.map(|p| p.character),
+        line: position.map(|p| p.line),
+        character: position.map(|p| p.character),
         symbol: None,
         occurrence: None,
         range,
-        max_distance,
-        min_severity,
-        limit,
-        not_checked: plain && options.not_checked,
+        max_distance: max_distance.map(|n| n.0),
+        min_severity: min_severity.map(|severity| severity as u8),
+        limit: limit.map_or(default, |n| n.0).min(MAX_DIAGNOSTICS),
+        not_checked: is_plain && options.not_checked,
     })
 }
 
-/// The words of severity, most severe first.
-pub const SEVERITIES: [&str; 4] = ["error", "warning", "info", "hint"];
-
-fn include(map: &Map<String, Value>) -> Result<Vec<String>, Error> {
-    const EXPECTED: &str = "an array of feature names";
-    let Some(value) = present(map, "include") else {
-        return Ok(DEFAULT_INCLUDE.map(String::from).to_vec());
-    };
-    let Value::Array(items) = value else { return Err(invalid("include", value, EXPECTED)) };
+/// The features asked for, each once, in the order asked.
+fn wanted(include: Option<Vec<String>>) -> Result<Vec<String>, Error> {
+    let include = include.unwrap_or_else(|| DEFAULT_INCLUDE.map(String::from).to_vec());
     let mut names: Vec<String> = Vec::new();
-    for item in items {
-        let Value::String(name) = item else { return Err(invalid("include", item, EXPECTED)) };
+    for name in include {
         if name == "diagnostics" {
             const POINTER: &str = "a feature of editor/getContext; ask editor/getDiagnostics";
-            return Err(invalid("include", item, POINTER));
+            return Err(Error::invalid("include", &Value::from(name), POINTER));
         }
-        if !names.contains(name) {
-            names.push(name.clone());
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     Ok(names)
 }
 
-fn present<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    map.get(name).filter(|value| !value.is_null())
-}
-
-fn invalid(param: &'static str, got: &Value, expected: &'static str) -> Error {
-    let mut got = got.to_string();
-    if got.chars().count() > 80 {
-        got = got.chars().take(79).chain(['…']).collect();
-    }
-    Error::InvalidParam { param, got, expected }
-}
-
-fn absent(param: &'static str, expected: &'static str) -> Error {
-    Error::InvalidParam { param, got: "nothing".into(), expected }
-}
-
-fn string(map: &Map<String, Value>, name: &'static str) -> Result<Option<String>, Error> {
-    match present(map, name) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(other) => Err(invalid(name, other, "a string")),
-    }
-}
-
-fn integer(
-    map: &Map<String, Value>,
-    name: &'static str,
-    least: u32,
-    expected: &'static str,
-) -> Result<Option<u32>, Error> {
-    integer_as(map, name, name, least, expected)
-}
-
-/// The integer at `name`, called `param` in the error. An integral float is an integer, and what is
-/// larger than any line is as good as the largest.
-fn integer_as(
-    map: &Map<String, Value>,
-    name: &str,
-    param: &'static str,
-    least: u32,
-    expected: &'static str,
-) -> Result<Option<u32>, Error> {
-    let Some(value) = present(map, name) else { return Ok(None) };
-    let number = match value.as_f64() {
-        Some(number) if number.fract() == 0.0 && number >= f64::from(least) => number,
-        _ => return Err(invalid(param, value, expected)),
-    };
-    Ok(Some(number.min(f64::from(u32::MAX)) as u32))
-}
-
-fn required(map: &Map<String, Value>, name: &str, param: &'static str) -> Result<u32, Error> {
-    integer_as(map, name, param, 0, NUMBER)?.ok_or_else(|| absent(param, NUMBER))
-}
-
-fn position(value: &Value, param: &'static str) -> Result<Position, Error> {
-    let Value::Object(map) = value else { return Err(invalid(param, value, "{line, character}")) };
-    Ok(Position::new(required(map, "line", param)?, required(map, "character", param)?))
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn check(method: &str, params: Value) -> Result<Plan, String> {

@@ -2,19 +2,20 @@
 //! encoding but UTF-16 and no editor.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// LSP 3.17 `Position`.
-///
-/// *Units*: both from 0; `character` in UTF-16 code units.
+/// LSP's Position: both count from 0, `character` in UTF-16 code units.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Position {
+    /// From 0.
     pub line: u32,
+    /// From 0, in UTF-16 code units.
     pub character: u32,
 }
 
@@ -25,14 +26,15 @@ impl Position {
     }
 }
 
-/// LSP 3.17 `Range`; closed when it filters, half-open as text.
-///
-/// *Shape*: reads from `{start, end}` or from four integers (start line, start character, end
-/// line, end character).
+/// LSP's Range: half-open as text; closed where it filters.
+// Reads from `{start, end}` or from four integers (start line, start character, end line, end
+// character): that is no business of the schema's readers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Range {
+    /// Its first position.
     pub start: Position,
+    /// Behind its last character.
     pub end: Position,
 }
 
@@ -80,5 +82,56 @@ impl<'de> Deserialize<'de> for Range {
             }
         }
         deserializer.deserialize_struct("Range", &["start", "end"], RangeVisitor)
+    }
+}
+
+/// A position of the two older requests: both count from 1, `character` in UTF-16 code units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct OneBasedPosition {
+    /// From 1.
+    pub line: NonZeroU32,
+    /// From 1, in UTF-16 code units.
+    pub character: NonZeroU32,
+}
+
+impl From<Position> for OneBasedPosition {
+    fn from(at: Position) -> Self {
+        let one_based = |n| NonZeroU32::MIN.saturating_add(n);
+        Self { line: one_based(at.line), character: one_based(at.character) }
+    }
+}
+
+/// A range of the two older requests, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct OneBasedRange {
+    /// Its first position.
+    pub start: OneBasedPosition,
+    /// Behind its last character.
+    pub end: OneBasedPosition,
+}
+
+impl From<Range> for OneBasedRange {
+    fn from(range: Range) -> Self {
+        Self { start: range.start.into(), end: range.end.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_older_requests_count_from_one() {
+        let range = OneBasedRange::from(Range::new(0, 4, 7, u32::MAX));
+        let got = serde_json::to_string(&range).expect("integers");
+        let end = u32::MAX;
+        assert_eq!(
+            got,
+            format!(
+                "{{\"start\":{{\"line\":1,\"character\":5}},\"end\":{{\"line\":8,\"character\":{end}}}}}"
+            )
+        );
     }
 }

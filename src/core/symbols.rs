@@ -1,6 +1,10 @@
 //! An index of names becomes a tree of DocumentSymbols: decorations become kinds, groupings go, names
 //! get their ranges. It knows no editor, only the words that index builders write.
 
+use super::context::SymbolKind::{
+    self, Class, Constant, Enum, Field, Function, Interface, Method, Module, Namespace, Property,
+    Struct, Variable,
+};
 use super::context::{DocumentSymbol, Truncation};
 use super::facts::IndexEntry;
 use super::lines::{Lines, find_symbol, trimmed, utf16_len};
@@ -9,64 +13,64 @@ use super::position::{Position, Range};
 const MAX_DETAIL_CHARS: usize = 120;
 
 /// The word of a backend and the LSP kind it means. Groupings are the plurals.
-const KINDS: [(&str, &str); 31] = [
-    ("def", "function"),
-    ("async def", "function"),
-    ("function", "function"),
-    ("functions", "function"),
-    ("defuns", "function"),
-    ("macros", "function"),
-    ("method", "method"),
-    ("methods", "method"),
-    ("class", "class"),
-    ("classes", "class"),
-    ("struct", "struct"),
-    ("structs", "struct"),
-    ("type", "class"),
-    ("types", "class"),
-    ("variable", "variable"),
-    ("variables", "variable"),
-    ("constant", "constant"),
-    ("constants", "constant"),
-    ("interface", "interface"),
-    ("interfaces", "interface"),
-    ("enum", "enum"),
-    ("enums", "enum"),
-    ("module", "module"),
-    ("modules", "module"),
-    ("namespace", "namespace"),
-    ("namespaces", "namespace"),
-    ("property", "property"),
-    ("properties", "property"),
-    ("field", "field"),
-    ("fields", "field"),
-    ("other", ""),
+const KINDS: [(&str, Option<SymbolKind>); 31] = [
+    ("def", Some(Function)),
+    ("async def", Some(Function)),
+    ("function", Some(Function)),
+    ("functions", Some(Function)),
+    ("defuns", Some(Function)),
+    ("macros", Some(Function)),
+    ("method", Some(Method)),
+    ("methods", Some(Method)),
+    ("class", Some(Class)),
+    ("classes", Some(Class)),
+    ("struct", Some(Struct)),
+    ("structs", Some(Struct)),
+    ("type", Some(Class)),
+    ("types", Some(Class)),
+    ("variable", Some(Variable)),
+    ("variables", Some(Variable)),
+    ("constant", Some(Constant)),
+    ("constants", Some(Constant)),
+    ("interface", Some(Interface)),
+    ("interfaces", Some(Interface)),
+    ("enum", Some(Enum)),
+    ("enums", Some(Enum)),
+    ("module", Some(Module)),
+    ("modules", Some(Module)),
+    ("namespace", Some(Namespace)),
+    ("namespaces", Some(Namespace)),
+    ("property", Some(Property)),
+    ("properties", Some(Property)),
+    ("field", Some(Field)),
+    ("fields", Some(Field)),
+    ("other", None),
 ];
 
 /// How a line that defines something may begin, and the kind it defines.
-const OPENINGS: [(&str, &str); 22] = [
-    ("(defun", "function"),
-    ("(cl-defun", "function"),
-    ("(defsubst", "function"),
-    ("(defmacro", "function"),
-    ("(cl-defmacro", "function"),
-    ("(define-", "function"),
-    ("(defalias", "function"),
-    ("(cl-defmethod", "method"),
-    ("(cl-defgeneric", "function"),
-    ("(defvar", "variable"),
-    ("(defcustom", "variable"),
-    ("(defconst", "constant"),
-    ("(defface", "variable"),
-    ("(cl-defstruct", "struct"),
-    ("(defclass", "class"),
-    ("def ", "function"),
-    ("async def ", "function"),
-    ("class ", "class"),
-    ("struct ", "struct"),
-    ("enum ", "enum"),
-    ("fn ", "function"),
-    ("function ", "function"),
+const OPENINGS: [(&str, SymbolKind); 22] = [
+    ("(defun", Function),
+    ("(cl-defun", Function),
+    ("(defsubst", Function),
+    ("(defmacro", Function),
+    ("(cl-defmacro", Function),
+    ("(define-", Function),
+    ("(defalias", Function),
+    ("(cl-defmethod", Method),
+    ("(cl-defgeneric", Function),
+    ("(defvar", Variable),
+    ("(defcustom", Variable),
+    ("(defconst", Constant),
+    ("(defface", Variable),
+    ("(cl-defstruct", Struct),
+    ("(defclass", Class),
+    ("def ", Function),
+    ("async def ", Function),
+    ("class ", Class),
+    ("struct ", Struct),
+    ("enum ", Enum),
+    ("fn ", Function),
+    ("function ", Function),
 ];
 
 /// The tree of symbols that `entries` describe, in file order.
@@ -79,8 +83,8 @@ pub(crate) fn tree(entries: Vec<IndexEntry>, path: &str, lines: &dyn Lines) -> V
 
 fn collect(
     entries: Vec<IndexEntry>,
-    group_kind: Option<&'static str>,
-    parent_kind: Option<&'static str>,
+    group_kind: Option<SymbolKind>,
+    parent_kind: Option<SymbolKind>,
     path: &str,
     lines: &dyn Lines,
     into: &mut Vec<DocumentSymbol>,
@@ -114,9 +118,8 @@ fn collect(
             .or_else(|| entry.hint.as_deref().and_then(kind_of))
             .or(group_kind)
             .or_else(|| text.as_deref().and_then(kind_of_line));
-        if kind == Some("function") && matches!(parent_kind, Some("class" | "struct" | "interface"))
-        {
-            kind = Some("method");
+        if kind == Some(Function) && matches!(parent_kind, Some(Class | Struct | Interface)) {
+            kind = Some(Method);
         }
         let mut node = DocumentSymbol {
             kind,
@@ -149,7 +152,7 @@ fn is_self_entry(name: &str) -> bool {
 }
 
 /// `total (def)` is `total`, a function; an empty name is said to be one.
-fn undecorated(name: &str) -> (String, Option<&'static str>) {
+fn undecorated(name: &str) -> (String, Option<SymbolKind>) {
     let name = name.trim();
     if name.is_empty() {
         return ("(anonymous)".into(), None);
@@ -163,21 +166,21 @@ fn undecorated(name: &str) -> (String, Option<&'static str>) {
     (name.into(), None)
 }
 
-fn kind_of(word: &str) -> Option<&'static str> {
+fn kind_of(word: &str) -> Option<SymbolKind> {
     let word = word.to_lowercase();
-    KINDS.iter().find(|(w, kind)| *w == word && !kind.is_empty()).map(|(_, kind)| *kind)
+    KINDS.iter().find(|(w, _)| *w == word).and_then(|(_, kind)| *kind)
 }
 
 /// The kind that a grouping gives its members; `None` when `name` is a symbol's own name.
-fn grouping(name: &str) -> Option<Option<&'static str>> {
+fn grouping(name: &str) -> Option<Option<SymbolKind>> {
     let lower = name.to_lowercase();
     KINDS
         .iter()
         .find(|(w, _)| *w == lower && (w.ends_with('s') || *w == "other") && *w != "class")
-        .map(|(_, kind)| Some(*kind).filter(|k| !k.is_empty()))
+        .map(|(_, kind)| *kind)
 }
 
-fn kind_of_line(line: &str) -> Option<&'static str> {
+fn kind_of_line(line: &str) -> Option<SymbolKind> {
     let line = line.trim_start();
     OPENINGS.iter().find(|(opening, _)| line.starts_with(opening)).map(|(_, kind)| *kind)
 }
@@ -252,8 +255,8 @@ mod tests {
     fn groupings_become_kinds() {
         let vars = entry("Variables", None, Some(vec![entry("*db*", Some(1), None)]));
         let tree = check("(defun f ())\n(defvar *db* 1)\n", vec![vars, entry("f", Some(0), None)]);
-        assert_eq!((tree[0].name.as_str(), tree[0].kind), ("f", Some("function")));
-        assert_eq!((tree[1].name.as_str(), tree[1].kind), ("*db*", Some("variable")));
+        assert_eq!((tree[0].name.as_str(), tree[0].kind), ("f", Some(Function)));
+        assert_eq!((tree[1].name.as_str(), tree[1].kind), ("*db*", Some(Variable)));
         assert_eq!(tree[1].selection_range, Some(Range::new(1, 8, 1, 12)));
     }
 

@@ -5,9 +5,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::core::assemble::{assemble, assemble_diagnostics};
+use crate::core::context::{Code, Diagnostic, Diagnostics, Severity, Unavailable};
 use crate::core::facts::Facts;
 use crate::core::lines::Lines;
 use crate::core::plan::{Method, Options, Plan, Request, plan};
+use crate::core::position::Range;
 
 /// What Lisp is told to gather, or why the request is refused.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,12 +77,27 @@ pub fn frame(body: &[u8]) -> Vec<u8> {
     frame
 }
 
-fn refused_diagnostics(reason: &str, not_checked: bool) -> Value {
-    let entry = json!({"uri": "", "severity": "info", "source": "eca-context",
-        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
-        "message": format!("not checked: {reason}")});
-    json!({"diagnostics": if not_checked { vec![entry] } else { Vec::new() }, "total": 0,
-        "unavailable": [{"capability": "diagnostics", "code": "error", "reason": reason}]})
+fn refused_diagnostics(reason: &str, not_checked: bool) -> Diagnostics {
+    let entry = Diagnostic {
+        uri: String::new(),
+        severity: Severity::Info,
+        source: Some("eca-context".into()),
+        code: None,
+        range: Range::default(),
+        message: format!("not checked: {reason}"),
+        distance: None,
+    };
+    let unavailable = Unavailable {
+        capability: "diagnostics".into(),
+        code: Code::Error,
+        reason: reason.into(),
+        retry: false,
+    };
+    Diagnostics {
+        diagnostics: if not_checked { vec![entry] } else { Vec::new() },
+        unavailable: vec![unavailable],
+        ..Diagnostics::default()
+    }
 }
 
 fn text<T: Serialize>(value: &T) -> String {
