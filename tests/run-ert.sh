@@ -20,11 +20,18 @@ files=("$@")
 
 # Foreign packages from Debian's sources: their compiled files belong to the system's Emacs alone.
 load_path=(-L lisp -L tests)
-for dir in /usr/share/emacs/site-lisp/elpa-src/{dash,s,f,ht,epl,pkg-info,flycheck,markdown-mode}-[0-9]*/; do
+for dir in /usr/share/emacs/site-lisp/elpa-src/{dash,s,f,ht,epl,pkg-info,flycheck,markdown-mode,lsp-mode,lv,spinner}-[0-9]*/; do
     load_path+=(-L "$dir")
 done
+# What newer Emacsen have of their own.
+load_path28=()
+for dir in /usr/share/emacs/site-lisp/elpa-src/{compat,eglot}-[0-9]*/; do
+    load_path28+=(-L "$dir")
+done
+# The language servers that setup.sh put there.
+export PATH=$PWD/.test/node/node_modules/.bin:$PATH
 
-out=.test/ert
+out=${ERT_OUT:-.test/ert}
 rm -rf "$out"
 mkdir -p "$out"
 
@@ -32,6 +39,7 @@ mkdir -p "$out"
 run_one() {
     local emacs=$1 mode=$2 file=$3 log=$4 home flags=()
     [[ $mode == assertions ]] && flags=(--module-assertions)
+    [[ $("$emacs" --version | head -n 1) == *" 28."* ]] && flags+=("${load_path28[@]}")
     home=$(mktemp -d)
     HOME=$home XDG_CONFIG_HOME=$home XDG_CACHE_HOME=$home ERT_COUNTS_FILE=$PWD/$log.counts \
         timeout --kill-after=5 "$max_seconds" "$emacs" "${flags[@]}" -Q --batch \

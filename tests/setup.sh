@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 emacs30_dir=/opt/emacs-30.1
-packages=(emacs-nox emacs-el elpa-flycheck elpa-package-lint elpa-dash elpa-s elpa-f elpa-markdown-mode
-          gcc libc6-dev make)
+packages=(emacs-nox emacs-el elpa-flycheck elpa-package-lint elpa-dash elpa-s elpa-f elpa-ht
+          elpa-compat elpa-markdown-mode elpa-eglot elpa-lsp-mode clangd nodejs npm python3 gcc libc6-dev make)
 # What the binaries of Emacs 30.1 link to beyond those of 28.2.
 libraries=(libgccjit0 libtree-sitter0 liblcms2-2 libgpm2 libgmp10 libsqlite3-0 libxml2 libasound2)
 
@@ -36,8 +36,9 @@ install_packages() {
     local missing=() name
     for name in "${packages[@]}"; do
         case $name in
-            # An own compiler or make serves as well as Debian's.
-            gcc | make) command -v "$name" >/dev/null || missing+=("$name") ;;
+            # An own compiler, Node.js or Python serves as well as Debian's.
+            gcc | make | npm | python3) command -v "$name" >/dev/null || missing+=("$name") ;;
+            nodejs) command -v node >/dev/null || missing+=("$name") ;;
             libc6-dev) [[ -e /usr/include/stdio.h ]] || missing+=("$name") ;;
             *) is_installed "$name" || missing+=("$name") ;;
         esac
@@ -85,15 +86,29 @@ install_emacs30() {
     has_emacs30 || die "the backports gave $(emacs-30.1 --version 2>&1 | head -n 1), not Emacs 30.1"
 }
 
+# Language servers, into a folder of our own; tests/package.json says which.
+install_servers() {
+    cmp -s tests/package.json .test/node/package.json && [[ -x .test/node/node_modules/.bin/pyright ]] && return
+    say "installing language servers into .test/node"
+    mkdir -p .test/node
+    cp tests/package.json .test/node/package.json.new
+    (cd .test/node && mv package.json.new package.json &&
+        npm install --no-package-lock --no-audit --no-fund --loglevel=error >/dev/null) ||
+        { rm -f .test/node/package.json; die "npm could not install the language servers"; }
+}
+
 name_what_is_missing() {
     local missing=()
     has_emacs28 || missing+=("Emacs 28.2 as \`emacs' with its Lisp sources")
     has_emacs30 || missing+=("Emacs 30.1 as \`emacs-30.1'")
     command -v cc >/dev/null || missing+=("a C compiler to link with")
+    command -v python3 >/dev/null || missing+=("Python 3")
+    command -v npm >/dev/null || missing+=("Node.js with npm")
+    command -v clangd >/dev/null || missing+=("clangd")
     ((${#missing[@]})) || return 0
     local list
     list=$(printf '%s, ' "${missing[@]}")
-    die "there is no apt here; please install ${list%, }, and the Emacs packages flycheck, package-lint, dash, s, f and markdown-mode"
+    die "there is no apt here; please install ${list%, }, and the Emacs packages compat, eglot, flycheck, lsp-mode and package-lint"
 }
 
 command -v cargo >/dev/null || die "cargo is missing; please install a Rust toolchain, 1.88 or newer"
@@ -104,3 +119,4 @@ if is_debian; then
 else
     name_what_is_missing
 fi
+install_servers
