@@ -178,7 +178,7 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
         out.diagnostics.push(Diagnostic {
             uri: spelling(plan, &asked, &d.file, lines),
             severity: from_word(&d.severity).unwrap_or_default(),
-            source: d.source.as_deref().map(diagnostics::tool_name),
+            source: d.source.map(diagnostics::tool_name),
             code: d.code,
             range: d.range,
             message: d.message,

@@ -165,7 +165,7 @@ pub(crate) fn unique(mut items: Vec<DiagnosticFact>) -> Vec<DiagnosticFact> {
 }
 
 /// The tool's name in `source`: a checker's function or symbol name loses its editor's affixes.
-pub(crate) fn tool_name(source: &str) -> String {
+pub(crate) fn tool_name(source: String) -> String {
     const TABLE: [(&str, &str); 4] = [
         ("elisp-flymake-byte-compile", "byte-compile"),
         ("elisp-flymake-checkdoc", "checkdoc"),
@@ -175,14 +175,14 @@ pub(crate) fn tool_name(source: &str) -> String {
     if let Some((_, name)) = TABLE.iter().find(|(from, _)| *from == source) {
         return (*name).into();
     }
-    let mut name = source;
+    let mut name = source.as_str();
     for suffix in ["-flymake", "-flymake-backend", "-flymake-checker"] {
         name = name.strip_suffix(suffix).unwrap_or(name);
     }
     for prefix in ["flymake-", "flycheck-"] {
         name = name.strip_prefix(prefix).unwrap_or(name);
     }
-    if name.is_empty() { source.into() } else { name.into() }
+    if name.is_empty() || name.len() == source.len() { source } else { name.into() }
 }
 
 #[cfg(test)]
@@ -322,7 +322,7 @@ mod tests {
             ("flymake-cc", "cc"),
             ("Pyright", "Pyright"),
         ] {
-            assert_eq!(tool_name(from), to);
+            assert_eq!(tool_name(from.into()), to);
         }
     }
 }

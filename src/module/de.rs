@@ -4,7 +4,7 @@
 //! a vector or list is a sequence, or a struct in field order; a plist with keywords is a map. Every
 //! string arrives: what is not UTF-8 in it becomes U+FFFD.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 
 use emacs::{Env, ErrorKind, ModuleError, Value, Vector};
@@ -84,6 +84,8 @@ const MAX_KNOWN: usize = 4;
 /// source and severity as objects, and to compare two objects is cheaper than to read a string.
 #[derive(Default)]
 struct Known<'e> {
+    /// The last struct or sequence was a vector.
+    is_vector: Cell<bool>,
     slots: RefCell<[Slot<'e>; MAX_SLOTS]>,
 }
 
@@ -184,8 +186,17 @@ impl<'k, 'e> Lisp<'k, 'e> {
         Self { value, known: self.known, slot: MAX_SLOTS }
     }
 
-    fn is_vector(&self) -> Result<bool, DeError> {
-        Ok(self.env().type_of(self.value)? == *vector)
+    /// The items, if the value is a vector. Where the last struct was one, it is most often cheaper not
+    /// to ask for the type first.
+    fn items(self) -> Result<Option<Items<'k, 'e>>, DeError> {
+        if self.known.is_vector.get()
+            && let Ok(items) = Items::new(self)
+        {
+            return Ok(Some(items));
+        }
+        let is_vector = self.env().type_of(self.value)? == *vector;
+        self.known.is_vector.set(is_vector);
+        if is_vector { Items::new(self).map(Some) } else { Ok(None) }
     }
 
     /// What is wanted here is an integer: most often it is one.
@@ -280,8 +291,8 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        if self.is_vector()? {
-            return visitor.visit_seq(Items::new(self)?);
+        if let Some(items) = self.items()? {
+            return visitor.visit_seq(items);
         }
         match self.kind()? {
             Kind::Nil => visitor.visit_seq(List { rest: self }),
@@ -295,8 +306,8 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        if self.is_vector()? {
-            return visitor.visit_seq(Items::new(self)?);
+        if let Some(items) = self.items()? {
+            return visitor.visit_seq(items);
         }
         match self.kind()? {
             Kind::Nil => visitor.visit_map(Plist::new(self)),

@@ -87,7 +87,7 @@ fn answer<'e>(
             wire::error_body(&id, -32603, &message)
         }
     };
-    wire::frame(&body).into_lisp(env)
+    wire::frame(body).into_lisp(env)
 }
 
 /// Return which of ITEMS must be known wholly to answer by PLAN, or nil: all.
@@ -120,7 +120,7 @@ fn error_frame<'e>(
 ) -> Result<Value<'e>> {
     let message = de::text(message).or_else(|e| bad_value(env, &e))?;
     let body = wire::error_body(&id_text(env, id)?, code as i32, &message);
-    wire::frame(&body).into_lisp(env)
+    wire::frame(body).into_lisp(env)
 }
 
 fn request<'e>(

@@ -47,34 +47,32 @@ pub fn answer(
     id_json: &str,
 ) -> Vec<u8> {
     let not_checked = options.not_checked;
-    let result = match plan(&Request { method: method.into(), params, options }) {
+    match plan(&Request { method: method.into(), params, options }) {
         Ok(plan) => match plan.method {
-            Method::GetContext => text(&assemble(&plan, facts, lines)),
-            Method::GetDiagnostics => text(&assemble_diagnostics(&plan, facts, lines)),
+            Method::GetContext => body(id_json, "result", &assemble(&plan, facts, lines)),
+            Method::GetDiagnostics => {
+                body(id_json, "result", &assemble_diagnostics(&plan, facts, lines))
+            }
         },
         Err(e) if method == "editor/getDiagnostics" => {
-            text(&refused_diagnostics(&e.to_string(), not_checked))
+            body(id_json, "result", &refused_diagnostics(&e.to_string(), not_checked))
         }
-        Err(e) => {
-            return error_body(id_json, e.code(), &e.to_string());
-        }
-    };
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id_json},\"result\":{result}}}").into_bytes()
+        Err(e) => error_body(id_json, e.code(), &e.to_string()),
+    }
 }
 
 /// The body of a JSON-RPC error.
 pub fn error_body(id_json: &str, code: i32, message: &str) -> Vec<u8> {
-    let error = text(&json!({"code": code, "message": message}));
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id_json},\"error\":{error}}}").into_bytes()
+    body(id_json, "error", &json!({"code": code, "message": message}))
 }
 
 /// `body` behind its header, as it goes on the wire.
 ///
 /// *Units*: `Content-Length` counts bytes.
-pub fn frame(body: &[u8]) -> Vec<u8> {
-    let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
-    frame.extend_from_slice(body);
-    frame
+pub fn frame(mut body: Vec<u8>) -> Vec<u8> {
+    let header = format!("Content-Length: {}\r\n\r\n", body.len());
+    body.splice(0..0, header.into_bytes());
+    body
 }
 
 fn refused_diagnostics(reason: &str, not_checked: bool) -> Diagnostics {
@@ -100,8 +98,13 @@ fn refused_diagnostics(reason: &str, not_checked: bool) -> Diagnostics {
     }
 }
 
-fn text<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("our own types have string keys and finite numbers")
+/// The body with `value` as its `key`, written once: it may be large.
+fn body<T: Serialize>(id_json: &str, key: &str, value: &T) -> Vec<u8> {
+    let mut body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id_json},\"{key}\":").into_bytes();
+    serde_json::to_writer(&mut body, value)
+        .expect("our own types have string keys and finite numbers, and memory takes them");
+    body.push(b'}');
+    body
 }
 
 #[cfg(test)]
@@ -156,6 +159,6 @@ mod tests {
 
     #[test]
     fn frames_count_bytes() {
-        assert_eq!(frame("é".as_bytes()), b"Content-Length: 2\r\n\r\n\xc3\xa9");
+        assert_eq!(frame("é".into()), b"Content-Length: 2\r\n\r\n\xc3\xa9");
     }
 }
