@@ -10,7 +10,7 @@ target_dir := $(or $(CARGO_TARGET_DIR),target)
 soext := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 module := lisp/eca-context-module-$(version).$(soext)
 
-.PHONY: help build bench demo test test-rust test-lisp lint setup clean
+.PHONY: help build bench demo test test-rust test-lisp test-schema schema lint setup clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -30,10 +30,10 @@ build: ## Build the module and put it where the Lisp files find it
 demo: setup build ## Ask a small project, print question and answer
 	@$(EMACS) -Q --batch -L lisp -l tests/demo.el -f demo
 
-test: setup build test-rust test-lisp ## Run all tests
+test: setup build test-rust test-lisp test-schema ## Run all tests
 
 test-rust: setup
-	$(CARGO) test --locked
+	$(CARGO) test --locked --features schema
 	$(CARGO) test --locked --no-default-features
 
 test-lisp: setup build test-rust
@@ -42,9 +42,17 @@ test-lisp: setup build test-rust
 bench: setup build ## Measure against Lisp on each of EMACSES, a table and one line a figure
 	@benches/run.sh
 
+test-schema: setup test-rust test-lisp ## Validate every answer of the tests by docs/schema.json
+	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md \
+	  "$(target_dir)/tmp/answers.jsonl" .test/answers.jsonl
+
+schema: ## Rewrite docs/schema.json from the types
+	ECA_CONTEXT_WRITE_SCHEMA=1 $(CARGO) test --locked --features schema --test schema
+
 lint: setup ## Format, clippy, rustdoc, byte-compile, checkdoc, package-lint, check-declare
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --all-targets --features schema -- -D warnings
 	$(CARGO) clippy --locked --all-targets --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	emacs -Q --batch -l tests/lint.el -f lint

@@ -1,6 +1,9 @@
 //! Fixtures through plan and assemble: which answer follows from which facts.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
+use std::sync::{LazyLock, Mutex};
 
 use eca_context::core::facts::{Facts, Text};
 use eca_context::core::plan::Options;
@@ -14,6 +17,21 @@ fn read(folder: &Path, name: &str) -> Value {
     serde_json::from_str(&text).expect("a fixture is JSON")
 }
 
+/// Every answer of this run, for tests/schema.py.
+static ANSWERS: LazyLock<Mutex<File>> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers.jsonl");
+    Mutex::new(File::create(path).expect("cargo made the folder"))
+});
+
+/// The parsed body, after it was written down beside its method.
+fn recorded(method: &str, body: &[u8]) -> Value {
+    let body: Value = serde_json::from_slice(body).expect("an answer is JSON");
+    let line = json!({"method": method, "body": body});
+    let mut file = ANSWERS.lock().expect("no writer panics");
+    writeln!(file, "{line}").expect("the file can be written");
+    body
+}
+
 #[test]
 fn golden_answer_follows_from_facts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden");
@@ -24,7 +42,7 @@ fn golden_answer_follows_from_facts() {
     let lines = FileLines::new(vec![Text { path, text, modified: false }], Vec::new());
     let method = request["method"].as_str().expect("a method");
     let body = answer(method, request["params"].clone(), Options::default(), facts, &lines, "1");
-    let got: Value = serde_json::from_slice(&body).expect("an answer is JSON");
+    let got = recorded(method, &body);
     assert_eq!(got, read(&folder, "answer.json"));
 }
 
@@ -65,7 +83,7 @@ proptest! {
         let method = if context { "editor/getContext" } else { "editor/getDiagnostics" };
         let lines = FileLines::new(Vec::new(), Vec::new());
         let body = answer(method, params, Options::default(), Facts::default(), &lines, "1");
-        let got: Value = serde_json::from_slice(&body).expect("an answer is JSON");
+        let got = recorded(method, &body);
         prop_assert_eq!(&got["id"], &json!(1));
         prop_assert!(got.get("result").is_some() != got.get("error").is_some());
         prop_assert!(context || got.get("result").is_some());

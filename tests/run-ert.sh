@@ -35,6 +35,9 @@ out=${ERT_OUT:-.test/ert}
 rm -rf "$out"
 mkdir -p "$out"
 
+# What the module answered, for tests/schema.py: a file for each run, then all in one.
+answers=.test/answers.jsonl
+
 # One Emacs, one mode, one file: its log, and beside it `PASSED FAILED SKIPPED' if the run came to its end.
 run_one() {
     local emacs=$1 mode=$2 file=$3 log=$4 home flags=()
@@ -42,6 +45,7 @@ run_one() {
     [[ $("$emacs" --version | head -n 1) == *" 28."* ]] && flags+=("${load_path28[@]}")
     home=$(mktemp -d)
     HOME=$home XDG_CONFIG_HOME=$home XDG_CACHE_HOME=$home ERT_COUNTS_FILE=$PWD/$log.counts \
+        ECA_CONTEXT_ANSWERS_FILE=$PWD/$log.jsonl \
         timeout --kill-after=5 "$max_seconds" "$emacs" "${flags[@]}" -Q --batch \
         --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' \
         "${load_path[@]}" -l tests/run-ert.el -f run-ert-file "$file" >"$log" 2>&1 </dev/null
@@ -61,6 +65,7 @@ for emacs in "${emacses[@]}"; do
     done
 done
 wait
+cat "$out"/*.jsonl >"$answers"
 
 n_passed=0 n_failed=0 n_skipped=0
 for log in "${runs[@]}"; do

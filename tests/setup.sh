@@ -111,6 +111,25 @@ name_what_is_missing() {
     die "there is no apt here; please install ${list%, }, and the Emacs packages compat, eglot, flycheck, lsp-mode and package-lint"
 }
 
+# A Python of our own with the validator of JSON Schema; made anew when the list of its packages changes.
+make_venv() {
+    local venv=.test/venv
+    cmp -s tests/requirements.txt "$venv/requirements.txt" && "$venv/bin/python" -c 'import jsonschema' && return
+    python3 -c 'import ensurepip, venv' 2>/dev/null ||
+        if is_debian; then
+            want_root python3-venv
+            "${as_root[@]}" apt-get update -qq
+            apt_install python3-venv
+        else
+            die "please install Python 3 with its module venv"
+        fi
+    say "installing the validator into $venv"
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install -q --disable-pip-version-check -r tests/requirements.txt
+    cp tests/requirements.txt "$venv/requirements.txt"
+}
+
 command -v cargo >/dev/null || die "cargo is missing; please install a Rust toolchain, 1.88 or newer"
 mkdir -p .test
 if is_debian; then
@@ -119,4 +138,5 @@ if is_debian; then
 else
     name_what_is_missing
 fi
+make_venv
 install_servers
