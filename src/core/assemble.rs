@@ -136,6 +136,7 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                 };
                 for entry in &mut out.unavailable {
                     entry.code = Code::Partial;
+                    entry.retry = true;
                 }
             } else if out.unavailable.is_empty() {
                 out.unavailable.push(Unavailable {

@@ -392,7 +392,7 @@ pub enum Code {
     Busy,
     /// The provider did not answer in time; has `retry`.
     Timeout,
-    /// One of several providers failed, the others answered; has `retry` if that may pass.
+    /// One of several providers failed, the others answered; has `retry`.
     Partial,
 }
 
