@@ -1,0 +1,38 @@
+;;; bench-test.el --- The bench runs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; In tiny sizes: each peer gives the same bytes, and every figure is there.
+
+;;; Code:
+
+(require 'ert)
+
+(defconst bench-test-script
+  (expand-file-name "../benches/run.sh" (file-name-directory (or load-file-name buffer-file-name)))
+  "What runs the bench.")
+
+(ert-deftest bench-test-prints-each-figure ()
+  (with-temp-buffer
+    (let ((process-environment
+           (append (list "BENCH_DIVISOR=100"
+                         (concat "EMACSES=" (expand-file-name invocation-name
+                                                              invocation-directory)))
+                   process-environment))
+          names)
+      (should (equal (list (call-process bench-test-script nil t nil) (buffer-string))
+                     (list 0 (buffer-string))))
+      (goto-char (point-min))
+      (while (re-search-forward "^bench \\([a-z0-9-]+\\) [0-9.]+ [0-9.]+ \\(-\\|[0-9.]+\\) \\(-\\|[0-9.]+\\)$"
+                                nil t)
+        (push (match-string 1) names))
+      (should (equal (nreverse names)
+                     '("imenu-5000" "diagnostics-all-1000" "diagnostics-near-1000"
+                       "diagnostics-all-10000" "diagnostics-near-10000" "positions-1000"
+                       "places-1000" "module-load" "context-three"))))))
+
+(provide 'bench-test)
+;;; bench-test.el ends here
