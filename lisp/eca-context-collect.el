@@ -47,7 +47,8 @@ An item is [NAME LINE CHARACTER CHILDREN HINT].")
   '(eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
   "Functions that return the diagnostics of the buffer; all are asked.
 An item is [FILE SEVERITY SOURCE CODE [LINE CHARACTER END-LINE END-CHARACTER]
-MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil.")
+MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
+`:exact' t, if all places in the asked file were counted in its buffer.")
 
 (defconst eca-context-collect-features
   '(("symbolAtPosition" :symbolAtPosition eca-context-symbol-functions needs-point)

@@ -6,8 +6,7 @@
 ;;; Commentary:
 
 ;; Of many diagnostics a question wants few.  The module looks at places and severities first and names
-;; the items it needs; the others are only counted.  It knows no checker but by the names of those whose
-;; places are counted in the buffer itself.
+;; the items it needs; the others are only counted.  It knows no checker.
 
 ;;; Code:
 
@@ -15,18 +14,13 @@
 
 (declare-function eca-context-module-near "ext:eca-context-module" (items plan) t)
 
-(defconst eca-context-diagnostics--exact-providers '("flymake" "flycheck")
-  "Providers whose places in the asked file are counted in its buffer.
-They lie on the text, so the module need not hold them against it.")
-
 (defun eca-context-diagnostics-near (outcomes plan)
   "Return facts about diagnostics: OUTCOMES of one file, with what PLAN needs.
 The value is a plist, `:diagnostics' with the outcomes and `:diagnosticsOmitted'
-with how many items were left out, or nil if there are no OUTCOMES.  OUTCOMES are
-not changed."
+with how many items were left out, or nil if there are no OUTCOMES.  Only from
+outcomes that are `:exact' can be chosen.  OUTCOMES are not changed."
   (when outcomes
-    (let* ((outcomes (mapcar #'eca-context-diagnostics--marked outcomes))
-           (answered (seq-filter (lambda (outcome) (equal (plist-get outcome :status) "ok"))
+    (let* ((answered (seq-filter (lambda (outcome) (equal (plist-get outcome :status) "ok"))
                                  outcomes))
            (items (and (seq-every-p (lambda (outcome) (plist-get outcome :exact)) answered)
                        (apply #'vconcat (mapcar (lambda (outcome) (plist-get outcome :items))
@@ -38,12 +32,6 @@ not changed."
           (list :diagnostics outcomes)
         (list :diagnostics (eca-context-diagnostics--chosen outcomes items (cdr choice))
               :diagnosticsOmitted (car choice))))))
-
-(defun eca-context-diagnostics--marked (outcome)
-  "Return OUTCOME, marked if its places were counted in the buffer."
-  (if (member (plist-get outcome :provider) eca-context-diagnostics--exact-providers)
-      (append '(:exact t) outcome)
-    outcome))
 
 (defun eca-context-diagnostics--chosen (outcomes items indexes)
   "Return OUTCOMES with those of their ITEMS that have INDEXES, ascending.

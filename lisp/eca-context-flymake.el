@@ -7,12 +7,13 @@
 
 ;; What flymake holds now, as positions in the present text: its overlays move with the text; a
 ;; diagnostic without extent has none (an empty overlay evaporates) and is found in its backend's
-;; state.  No check is started and none is waited for.
+;; state.  A check of the present text is waited for.
 
 ;;; Code:
 
 (require 'flymake)
 (require 'seq)
+(require 'eca-context-job)
 (require 'eca-context-position)
 
 (declare-function flymake-diagnostic-code "ext:flymake" (diag) t)
@@ -20,29 +21,64 @@
 (defconst eca-context-flymake--silent-backends '(eglot-flymake-backend)
   "Backends that report what they held before; they say nothing about freshness.")
 
-(defun eca-context-flymake-diagnostics (request _callback)
+(defun eca-context-flymake-diagnostics (request callback)
   "Return flymake's view of the current buffer, an outcome, or nil.
-REQUEST is a plist: `:path' of the file, and `:everywhere' if also what is known
-about files other than this one is wanted.  Where flymake is off only what
-it lists about the file, if anything, is returned, as not fresh."
-  (save-restriction
-    (widen)
-    (let ((path (plist-get request :path)))
-      (if (not (bound-and-true-p flymake-mode))
-          (when-let ((listed (eca-context-flymake--listed path)))
-            (eca-context-flymake--outcome :json-false (eca-context-flymake--items listed path)))
-        (or (eca-context-flymake--trouble)
-            (eca-context-flymake--outcome
-             (eca-context-flymake--fresh)
-             (append (eca-context-flymake--items (eca-context-flymake--held) path)
-                     (and (plist-get request :everywhere)
-                          (eca-context-flymake--foreign path)))))))))
+REQUEST is a plist: `:path' of the file, `:deadline', a `float-time', and
+`:everywhere' if what is known about files other than this one is wanted, too.
+While a checker has not spoken about the present text, return `:async' and call
+CALLBACK when all have, or at the deadline.  A check that flymake would start
+sooner or later is started now.  Where flymake is off only what it lists about
+the file, if anything, is returned, as not fresh."
+  (let ((path (plist-get request :path)))
+    (if (not (bound-and-true-p flymake-mode))
+        (when-let ((listed (eca-context-flymake--listed path)))
+          (eca-context-flymake--outcome :json-false (eca-context-flymake--items listed path)))
+      (if (or (eca-context-flymake--go-on) (null (plist-get request :deadline)))
+          (eca-context-flymake--verdict request)
+        (let ((buffer (current-buffer)))
+          (eca-context-job-await
+           (plist-get request :deadline) #'eca-context-flymake--go-on
+           (lambda (_)
+             (funcall callback
+                      (and (buffer-live-p buffer)
+                           (with-current-buffer buffer
+                             (eca-context-flymake--verdict request)))))))))))
+
+(defun eca-context-flymake--verdict (request)
+  "Return what flymake holds now, an outcome, for REQUEST."
+  (let ((path (plist-get request :path)))
+    (or (eca-context-flymake--trouble)
+        (save-restriction
+          (widen)
+          (eca-context-flymake--outcome
+           (eca-context-flymake--fresh)
+           (append (eca-context-flymake--items (eca-context-flymake--held) path)
+                   (and (plist-get request :everywhere)
+                        (eca-context-flymake--foreign path))))))))
+
+(defun eca-context-flymake--go-on ()
+  "Return non-nil if there is nothing to wait for; see that a check is under way."
+  (cond
+   ((null (remq t flymake-diagnostic-functions)))
+   ((not (eq (eca-context-flymake--fresh) :json-false)))
+   ((eca-context-flymake--pending) nil)
+   ((and (flymake-disabled-backends) (null (flymake-running-backends))))
+   ;; flymake checks when the user pauses, or, if that is switched off, when the file is saved.
+   ((or flymake-no-changes-timeout (null (flymake-running-backends)))
+    (flymake-start)
+    nil)
+   (t)))
+
+(defun eca-context-flymake--pending ()
+  "Return the checkers that are at work."
+  (seq-difference (seq-difference (flymake-running-backends) (flymake-reporting-backends))
+                  eca-context-flymake--silent-backends))
 
 (put 'eca-context-flymake-diagnostics 'eca-context-needs 'flymake-mode)
 
 (defun eca-context-flymake--outcome (fresh items)
   "Return an outcome with ITEMS; FRESH is t, `:json-false' or nil."
-  (list :provider "flymake" :kind "unknown" :status "ok" :fresh fresh :items items))
+  (list :provider "flymake" :kind "unknown" :status "ok" :fresh fresh :exact t :items items))
 
 (defun eca-context-flymake--trouble ()
   "Return an outcome telling why flymake cannot check this buffer, or nil."
@@ -63,7 +99,7 @@ Nil if that cannot be known."
   (let ((running (flymake-running-backends)))
     (cond
      ((or (null running)
-          (seq-difference running (flymake-reporting-backends))
+          (eca-context-flymake--pending)
           (bound-and-true-p flymake--recent-changes))
       :json-false)
      ((seq-intersection running eca-context-flymake--silent-backends) nil)

@@ -38,7 +38,8 @@ A function is called with (REQUEST CALLBACK) in the chain's buffer, widened, at
 its point.  It returns an outcome, a list of outcomes, nil for \"not mine\", or
 `:async', and then calls CALLBACK once with any of these.  One whose symbol has
 the property `eca-context-computes' is asked last, and again when the user's
-typing has interrupted it."
+typing has interrupted it.  REQUEST says by `:deadline' when to answer at last;
+that is before the job's own, so that what is known then is not lost."
   (let ((job (make-eca-context-job :chains chains :all chains :deadline deadline :done done)))
     (dolist (chain chains)
       (setf (eca-context-job--chain-job chain) job)
@@ -229,7 +230,11 @@ data, point or narrowing other than they were; one that waits is cut short."
                            (widen)
                            (when point (goto-char point))
                            (let ((deactivate-mark nil))
-                             (funcall function (eca-context-job--chain-request chain)
+                             (funcall function
+                                      (append (list :deadline
+                                                    (+ (float-time)
+                                                       (* 0.9 (eca-context-job--share chain))))
+                                              (eca-context-job--chain-request chain))
                                       (eca-context-job--callback chain)))))))
                  (inhibited-interaction
                   (eca-context-job--failure function "would-prompt" "it wanted to ask the user"))
@@ -241,6 +246,36 @@ data, point or narrowing other than they were; one that waits is cut short."
     (if said
         (car said)
       (eca-context-job--failure function "busy" "the user interrupted it"))))
+
+;;;; Waiting for others
+
+(defconst eca-context-job--interval 0.02
+  "How often what is waited for is looked at, in seconds.")
+
+(defun eca-context-job-await (deadline step done)
+  "Call STEP now and then until it returns non-nil, then DONE with its value.
+DEADLINE is a `float-time'; with it, or when STEP signals an error, DONE is
+called with nil.  STEP is called in the present buffer; if that is killed, DONE
+is called with nil, too.  Return `:async'."
+  (let ((buffer (current-buffer))
+        (timer nil))
+    (setq timer
+          (run-at-time
+           0 eca-context-job--interval
+           (lambda ()
+             (let* ((inhibit-message t)
+                    (message-log-max nil)
+                    (value (condition-case nil
+                               (save-match-data
+                                 (and (buffer-live-p buffer)
+                                      (with-current-buffer buffer
+                                        (save-excursion
+                                          (save-restriction (widen) (funcall step))))))
+                             (error (setq deadline 0) nil))))
+               (when (or value (not (buffer-live-p buffer)) (> (float-time) deadline))
+                 (cancel-timer timer)
+                 (save-match-data (funcall done value)))))))
+    :async))
 
 (provide 'eca-context-job)
 ;;; eca-context-job.el ends here

@@ -99,7 +99,7 @@
 (ert-deftest flymake-test-nothing-found-and-nothing-looked ()
   (flymake-test-in "ok\n" nil
     (should (equal (flymake-test-outcome)
-                   '(:provider "flymake" :kind "unknown" :status "ok" :fresh t :items nil))))
+                   '(:provider "flymake" :kind "unknown" :status "ok" :fresh t :exact t :items nil))))
   (with-temp-buffer
     (setq-local flymake-diagnostic-functions nil)
     (flymake-mode 1)

@@ -26,7 +26,7 @@
     parse-sexp-lookup-properties buffer-display-count buffer-display-time
     ;; Their values are compared as such.
     buffer-undo-list mark-ring)
-  "Local variables that are caches of syntax or font-lock, or looked at by themselves.")
+  "Local variables that are caches, or looked at by themselves.")
 
 (defun guest-buffer (buffer)
   "Return what the user has in BUFFER."
@@ -127,7 +127,7 @@
   (concat "file://" (url-hexify-string file (cons ?/ url-unreserved-chars))))
 
 (defun guest-ask (method params &optional roots seconds)
-  "Return the answer to METHOD with PARAMS within ROOTS, parsed to plists and lists.
+  "Return the answer to METHOD with PARAMS within ROOTS, plists and lists.
 It comes once, within SECONDS (10) and a bit, and not before this waits."
   (let* ((frames nil)
          (seconds (or seconds 10))
