@@ -30,11 +30,13 @@
   "Return the UTF-16 units between BEG and END on one line.
 A BOM at the start of the buffer and a CR at the line's end count nothing."
   (let ((units (- end beg)))
-    (save-excursion
-      (goto-char beg)
-      (while (progn (eca-context-position--to-wide end) (< (point) end))
-        (setq units (1+ units))
-        (forward-char)))
+    (unless (= units (- (position-bytes end) (position-bytes beg)))
+      (save-excursion
+        (goto-char beg)
+        (skip-chars-forward "\0-\177" end)
+        (while (progn (eca-context-position--to-wide end) (< (point) end))
+          (setq units (1+ units))
+          (forward-char))))
     (when (and (= beg (point-min)) (< beg end) (eq (char-after beg) #xfeff))
       (setq units (1- units)))
     (if (and (> end beg) (eq (char-before end) ?\r) (memq (char-after end) '(nil ?\n)))
