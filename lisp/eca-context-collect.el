@@ -57,6 +57,15 @@ MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
     ("diagnostics" :diagnostics eca-context-diagnostics-functions))
   "Each feature, its key in the facts, its hook, and whether it needs point.")
 
+;; What must be noted while it happens, not when somebody asks.
+(defun eca-context-collect-watch ()
+  "Note from now on which text each checker's results are about."
+  (eca-context-flycheck-watch))
+
+(defun eca-context-collect-unwatch ()
+  "Note nothing any more."
+  (eca-context-flycheck-unwatch))
+
 (defun eca-context-answer (id method params context send)
   "Answer request ID for METHOD with PARAMS and call SEND once with the frame.
 CONTEXT is a plist: `:roots', folders outside of which no file is opened (nil:

@@ -6,13 +6,16 @@
 ;;; Commentary:
 
 ;; What flycheck holds now.  Its errors say lines and columns of the text that was checked, from 1, a
-;; column being a character; its overlays say how far a line has moved since.  No check is started.
+;; column being a character; its overlays say how far a line has moved since.
 ;; flycheck is a foreign package: nothing of it is needed until a buffer uses it.
 
 ;;; Code:
 
+(require 'seq)
+(require 'eca-context-job)
 (require 'eca-context-position)
 
+(declare-function flycheck-buffer "ext:flycheck" () t)
 (declare-function flycheck-error-filename "ext:flycheck" (err) t)
 (declare-function flycheck-error-line "ext:flycheck" (err) t)
 (declare-function flycheck-error-column "ext:flycheck" (err) t)
@@ -25,29 +28,82 @@
 
 (defvar flycheck-current-errors)
 (defvar flycheck-last-status-change)
+(defvar flycheck-check-syntax-automatically)
 
-(defun eca-context-flycheck-diagnostics (request _callback)
+(defvar eca-context-flycheck--checked (make-hash-table :test #'eq :weakness 'key)
+  "Buffers and the character tick at which the latest check of each began.")
+
+(defun eca-context-flycheck-watch ()
+  "Note from now on of which text each check is."
+  (add-hook 'flycheck-status-changed-functions #'eca-context-flycheck--note))
+
+(defun eca-context-flycheck-unwatch ()
+  "Note no more of which text each check is."
+  (remove-hook 'flycheck-status-changed-functions #'eca-context-flycheck--note))
+
+(defun eca-context-flycheck--note (status)
+  "Note the text of the current buffer if by STATUS a check begins."
+  (when (eq status 'running)
+    (puthash (current-buffer) (buffer-chars-modified-tick) eca-context-flycheck--checked)))
+
+(defun eca-context-flycheck-diagnostics (request callback)
   "Return flycheck's view of the current buffer, an outcome, or nil.
-REQUEST is a plist: `:path' of the file, and `:everywhere' if errors in other
-files are wanted, too."
+REQUEST is a plist: `:path' of the file, `:deadline', a `float-time', and
+`:everywhere' if errors in other files are wanted, too.  While the present text
+is being checked, return `:async' and call CALLBACK when that is over, or at the
+deadline.  A check that flycheck would start sooner or later is started now."
   (when (and (bound-and-true-p flycheck-mode)
              (boundp 'flycheck-current-errors)
              (fboundp 'flycheck-error-line))
-    (let ((status (bound-and-true-p flycheck-last-status-change)))
-      (pcase status
-        ('no-checker
-         (list :provider "flycheck" :kind "unknown" :status "no-provider"
-               :reason "flycheck has no checker for this buffer"))
-        ((and 'errored (guard (null flycheck-current-errors)))
-         (list :provider "flycheck" :kind "unknown" :status "error"
-               :reason "flycheck's checker failed"))
-        (_
-         (save-restriction
-           (widen)
-           (list :provider "flycheck" :kind "unknown" :status "ok"
-                 :fresh (and (memq status '(not-checked running errored interrupted suspicious))
-                             :json-false)
-                 :items (eca-context-flycheck--items request))))))))
+    (if (or (null (plist-get request :deadline)) (eca-context-flycheck--go-on))
+        (eca-context-flycheck--verdict request)
+      (let ((buffer (current-buffer)))
+        (eca-context-job-await
+         (plist-get request :deadline) #'eca-context-flycheck--go-on
+         (lambda (_)
+           (funcall callback
+                    (and (buffer-live-p buffer)
+                         (with-current-buffer buffer
+                           (eca-context-flycheck--verdict request))))))))))
+
+(defun eca-context-flycheck--go-on ()
+  "Return non-nil if there is nothing to wait for; see that a check is under way."
+  (let ((tick (gethash (current-buffer) eca-context-flycheck--checked)))
+    (cond
+     ((eq flycheck-last-status-change 'running) nil)
+     ((memq flycheck-last-status-change '(no-checker suspicious)))
+     ((and (memq flycheck-last-status-change '(finished errored))
+           (memql tick (list nil (buffer-chars-modified-tick)))))
+     ((seq-intersection flycheck-check-syntax-automatically '(idle-change mode-enabled))
+      (puthash (current-buffer) (buffer-chars-modified-tick) eca-context-flycheck--checked)
+      (flycheck-buffer)
+      nil)
+     (t))))
+
+(defun eca-context-flycheck--fresh ()
+  "Return t if the finished check was of the present text, else `:json-false'.
+Nil if that cannot be known."
+  (let ((tick (gethash (current-buffer) eca-context-flycheck--checked)))
+    (cond ((not (eq flycheck-last-status-change 'finished)) :json-false)
+          ((null tick) nil)
+          ((eql tick (buffer-chars-modified-tick)) t)
+          (t :json-false))))
+
+(defun eca-context-flycheck--verdict (request)
+  "Return an outcome with what is held now, for REQUEST."
+  (pcase flycheck-last-status-change
+    ('no-checker
+     (list :provider "flycheck" :kind "unknown" :status "no-provider"
+           :reason "flycheck has no checker for this buffer"))
+    ((and 'errored (guard (null flycheck-current-errors)))
+     (list :provider "flycheck" :kind "unknown" :status "error"
+           :reason "flycheck's checker failed"))
+    (_
+     (save-restriction
+       (widen)
+       (list :provider "flycheck" :kind "unknown" :status "ok"
+             :fresh (eca-context-flycheck--fresh) :exact t
+             :items (eca-context-flycheck--items request))))))
 
 (put 'eca-context-flycheck-diagnostics 'eca-context-needs 'flycheck-mode)
 
@@ -56,7 +112,7 @@ files are wanted, too."
   (let ((path (plist-get request :path))
         (moves (eca-context-flycheck--moves))
         own others)
-    (dolist (err flycheck-current-errors)
+    (dolist (err (eca-context-flycheck--errors))
       (let ((file (flycheck-error-filename err)))
         (cond
          ((or (null file) (eca-context-flycheck--same-p (expand-file-name file) path))
@@ -72,6 +128,14 @@ files are wanted, too."
                           (eca-context-flycheck--item (car one) path beg end)))
                       own)
               (nreverse others)))))
+
+(defun eca-context-flycheck--errors ()
+  "Return flycheck's errors; during a check, those that are still shown."
+  (if (or flycheck-current-errors (not (eq flycheck-last-status-change 'running)))
+      flycheck-current-errors
+    (sort (delq nil (mapcar (lambda (overlay) (overlay-get overlay 'flycheck-error))
+                            (overlays-in (point-min) (point-max))))
+          (lambda (a b) (< (or (flycheck-error-line a) 0) (or (flycheck-error-line b) 0))))))
 
 (defun eca-context-flycheck--same-p (file path)
   "Return non-nil if FILE is PATH, the file of the current buffer."

@@ -33,7 +33,7 @@ the file, if anything, is returned, as not fresh."
     (if (not (bound-and-true-p flymake-mode))
         (when-let ((listed (eca-context-flymake--listed path)))
           (eca-context-flymake--outcome :json-false (eca-context-flymake--items listed path)))
-      (if (or (eca-context-flymake--go-on) (null (plist-get request :deadline)))
+      (if (or (null (plist-get request :deadline)) (eca-context-flymake--go-on))
           (eca-context-flymake--verdict request)
         (let ((buffer (current-buffer)))
           (eca-context-job-await
@@ -45,7 +45,7 @@ the file, if anything, is returned, as not fresh."
                              (eca-context-flymake--verdict request)))))))))))
 
 (defun eca-context-flymake--verdict (request)
-  "Return what flymake holds now, an outcome, for REQUEST."
+  "Return an outcome with what is held now, for REQUEST."
   (let ((path (plist-get request :path)))
     (or (eca-context-flymake--trouble)
         (save-restriction

@@ -253,7 +253,7 @@ data, point or narrowing other than they were; one that waits is cut short."
   "How often what is waited for is looked at, in seconds.")
 
 (defun eca-context-job-await (deadline step done)
-  "Call STEP now and then until it returns non-nil, then DONE with its value.
+  "Call STEP now and then, up to a non-nil value, then DONE with that value.
 DEADLINE is a `float-time'; with it, or when STEP signals an error, DONE is
 called with nil.  STEP is called in the present buffer; if that is killed, DONE
 is called with nil, too.  Return `:async'."

@@ -24,6 +24,8 @@
   "Show versions, and what each provider would say at point." t)
 (autoload 'eca-context-log "eca-context-log" "Show what was asked and what was sent." t)
 
+(declare-function eca-context-collect-unwatch "eca-context-collect")
+(declare-function eca-context-collect-watch "eca-context-collect")
 (declare-function eca-context-eca-install "eca-context-eca")
 (declare-function eca-context-eca-uninstall "eca-context-eca")
 
@@ -102,9 +104,11 @@ Without a usable module the mode says so and stays off."
   :group 'eca-context
   (require 'eca-context-eca)
   (if (not eca-context-mode)
-      (eca-context-eca-uninstall)
+      (progn (eca-context-eca-uninstall)
+             (eca-context-collect-unwatch))
     (let ((trouble (or (eca-context-module-trouble) (eca-context-eca-install))))
-      (when trouble
+      (if (not trouble)
+          (eca-context-collect-watch)
         (setq eca-context-mode nil)
         (eca-context-eca-uninstall)
         (message "eca-context: %s" trouble)))))

@@ -172,5 +172,85 @@ the line and character of its start."
           (fresh-test-ask uri)
           (should (< (- (float-time) start) 0.15)))))))
 
+;;;; flycheck
+
+(declare-function flycheck-define-generic-checker "ext:flycheck" (symbol doc &rest args) t)
+(declare-function flycheck-error-new-at-pos "ext:flycheck" (pos level message &rest args) t)
+(defvar flycheck-checkers)
+(defvar flycheck-checker)
+
+(defun fresh-test-flycheck-start (checker callback)
+  "Give CALLBACK an error of CHECKER for each BAD in the buffer, after a while."
+  (setq fresh-test-n-checks (1+ fresh-test-n-checks))
+  (let (found)
+    (save-excursion
+      (goto-char (point-min))
+      (while (search-forward "BAD" nil t)
+        (push (flycheck-error-new-at-pos (match-beginning 0) 'warning "bad word"
+                                         :end-pos (match-end 0) :checker checker)
+              found)))
+    (when fresh-test-delay
+      (run-at-time fresh-test-delay nil
+                   (lambda () (funcall callback 'finished (nreverse found)))))
+    nil))
+
+(defmacro fresh-test-with-flycheck (text &rest body)
+  "Evaluate BODY in a buffer visiting a file with TEXT that flycheck checks."
+  (declare (indent 1) (debug (form body)))
+  `(progn
+     (should (require 'flycheck nil t))
+     (flycheck-define-generic-checker 'fresh-test "A checker that takes its time."
+       :start #'fresh-test-flycheck-start :modes 'text-mode)
+     (eca-context-flycheck-watch)
+     (unwind-protect
+         (fresh-test-with ,text
+           (text-mode)
+           (setq-local flycheck-checkers '(fresh-test))
+           (flycheck-mode 1)
+           ,@body)
+       (eca-context-flycheck-unwatch))))
+
+(ert-deftest fresh-test-c32-flycheck-waits ()
+  (fresh-test-with-flycheck "one\n\t😀 BAD two\n"
+    (should (equal (fresh-test-ask uri) '(t ("bad word" 1 4))))
+    (let ((start (float-time)) (n-checks fresh-test-n-checks))
+      (should (equal (fresh-test-ask uri) '(t ("bad word" 1 4))))
+      (should (< (- (float-time) start) 0.15))
+      (should (= fresh-test-n-checks n-checks)))
+    (goto-char (point-min))
+    (insert "a BAD\n")
+    (should (equal (fresh-test-ask uri) '(t ("bad word" 0 2) ("bad word" 2 4))))
+    (setq fresh-test-delay nil)
+    (goto-char (point-min))
+    (insert "above\n")
+    (should (equal (fresh-test-ask uri 0.5) '(nil ("bad word" 1 2) ("bad word" 3 4))))))
+
+(ert-deftest fresh-test-flycheck-on-save-is-not-checked-now ()
+  (defvar flycheck-check-syntax-automatically)
+  (let ((flycheck-check-syntax-automatically '(save)))
+    (fresh-test-with-flycheck "one BAD\n"
+      (flycheck-buffer)
+      (should (equal (fresh-test-ask uri) '(t ("bad word" 0 4))))
+      (goto-char (point-min))
+      (insert "new\n")
+      (should (equal (fresh-test-ask uri) '(nil ("bad word" 1 4))))
+      (should (= fresh-test-n-checks 1)))))
+
+(ert-deftest fresh-test-the-real-pycompile ()
+  (should (require 'flycheck nil t))
+  (eca-context-flycheck-watch)
+  (unwind-protect
+      (guest-with-folder folder
+        (let* ((file (expand-file-name "a.py" folder))
+               (uri (guest-write file "x = \"😀\"\ndef f(:\n")))
+          (with-current-buffer (find-file-noselect file)
+            (setq-local flycheck-checkers '(python-pycompile))
+            (flycheck-mode 1)
+            (should (equal (cdr (fresh-test-ask uri 20)) '(("invalid syntax" 1 0))))
+            (erase-buffer)
+            (insert "x = 1\n")
+            (should (equal (fresh-test-ask uri 20) '(t))))))
+    (eca-context-flycheck-unwatch)))
+
 (provide 'fresh-test)
 ;;; fresh-test.el ends here
