@@ -179,7 +179,7 @@ They must return the same; BETWEEN is called after each."
                       1 method params nil
                       (append (eca-context-diagnostics-near
                                (list (list :provider "flymake" :kind "unknown" :status "ok"
-                                           :fresh t :items items))
+                                           :fresh t :exact t :items items))
                                plan)
                               (list :document (bench-document path n-lines)))))))))
     (bench-compare
