@@ -16,6 +16,7 @@
 (require 'eca-context-position)
 
 (declare-function flycheck-buffer "ext:flycheck" () t)
+(declare-function flycheck-checker-get "ext:flycheck" (checker property) t)
 (declare-function flycheck-error-filename "ext:flycheck" (err) t)
 (declare-function flycheck-error-line "ext:flycheck" (err) t)
 (declare-function flycheck-error-column "ext:flycheck" (err) t)
@@ -26,6 +27,7 @@
 (declare-function flycheck-error-message "ext:flycheck" (err) t)
 (declare-function flycheck-error-id "ext:flycheck" (err) t)
 
+(defvar flycheck-checker)
 (defvar flycheck-current-errors)
 (defvar flycheck-last-status-change)
 (defvar flycheck-check-syntax-automatically)
@@ -54,7 +56,9 @@ is being checked, return `:async' and call CALLBACK when that is over, or at the
 deadline.  A check that flycheck would start sooner or later is started now."
   (when (and (bound-and-true-p flycheck-mode)
              (boundp 'flycheck-current-errors)
-             (fboundp 'flycheck-error-line))
+             (fboundp 'flycheck-error-line)
+             (not (and (eca-context-flycheck--told-p flycheck-checker)
+                       (null (flycheck-checker-get flycheck-checker 'next-checkers)))))
     (if (or (null (plist-get request :deadline)) (eca-context-flycheck--go-on))
         (eca-context-flycheck--verdict request)
       (let ((buffer (current-buffer)))
@@ -112,7 +116,9 @@ Nil if that cannot be known."
   (let ((path (plist-get request :path))
         (moves (eca-context-flycheck--moves))
         own others)
-    (dolist (err (eca-context-flycheck--errors))
+    (dolist (err (seq-remove (lambda (err)
+                               (eca-context-flycheck--told-p (flycheck-error-checker err)))
+                             (eca-context-flycheck--errors)))
       (let ((file (flycheck-error-filename err)))
         (cond
          ((or (null file) (eca-context-flycheck--same-p (expand-file-name file) path))
@@ -136,6 +142,24 @@ Nil if that cannot be known."
     (sort (delq nil (mapcar (lambda (overlay) (overlay-get overlay 'flycheck-error))
                             (overlays-in (point-min) (point-max))))
           (lambda (a b) (< (or (flycheck-error-line a) 0) (or (flycheck-error-line b) 0))))))
+
+(defun eca-context-flycheck--told-p (checker)
+  "Return non-nil if it is for another provider to report for CHECKER here.
+Which one that is stands in its property `eca-context-told-by'."
+  (let ((predicate (and checker (symbolp checker) (get checker 'eca-context-told-by))))
+    (and predicate (funcall predicate))))
+
+(defun eca-context-flycheck-shown (checker)
+  "Return what CHECKER is shown to have found in the buffer, where it is now.
+The value is a list of (MESSAGE BEG . END)."
+  (let (shown)
+    (dolist (overlay (and (fboundp 'flycheck-error-checker) (overlays-in (point-min) (point-max))))
+      (let ((err (overlay-get overlay 'flycheck-error)))
+        (when (and err (eq (flycheck-error-checker err) checker))
+          (push (cons (flycheck-error-message err)
+                      (cons (overlay-start overlay) (overlay-end overlay)))
+                shown))))
+    shown))
 
 (defun eca-context-flycheck--same-p (file path)
   "Return non-nil if FILE is PATH, the file of the current buffer."

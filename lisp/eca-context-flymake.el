@@ -47,19 +47,21 @@ the file, if anything, is returned, as not fresh."
 (defun eca-context-flymake--verdict (request)
   "Return an outcome with what is held now, for REQUEST."
   (let ((path (plist-get request :path)))
-    (or (eca-context-flymake--trouble)
-        (save-restriction
-          (widen)
-          (eca-context-flymake--outcome
-           (eca-context-flymake--fresh)
-           (append (eca-context-flymake--items (eca-context-flymake--held) path)
-                   (and (plist-get request :everywhere)
-                        (eca-context-flymake--foreign path))))))))
+    (unless (eca-context-flymake--all-told-p)
+      (or (eca-context-flymake--trouble)
+          (save-restriction
+            (widen)
+            (eca-context-flymake--outcome
+             (eca-context-flymake--fresh)
+             (append (eca-context-flymake--items (eca-context-flymake--held) path)
+                     (and (plist-get request :everywhere)
+                          (eca-context-flymake--foreign path)))))))))
 
 (defun eca-context-flymake--go-on ()
   "Return non-nil if there is nothing to wait for; see that a check is under way."
   (cond
    ((null (remq t flymake-diagnostic-functions)))
+   ((eca-context-flymake--all-told-p))
    ((not (eq (eca-context-flymake--fresh) :json-false)))
    ((eca-context-flymake--pending) nil)
    ((and (flymake-disabled-backends) (null (flymake-running-backends))))
@@ -71,8 +73,24 @@ the file, if anything, is returned, as not fresh."
 
 (defun eca-context-flymake--pending ()
   "Return the checkers that are at work."
-  (seq-difference (seq-difference (flymake-running-backends) (flymake-reporting-backends))
+  (seq-difference (seq-difference (eca-context-flymake--running) (flymake-reporting-backends))
                   eca-context-flymake--silent-backends))
+
+;; A problem through two channels is one: who knows it first hand names in the property
+;; `eca-context-told-by' of the checker a predicate that says whether it tells it in this buffer.
+(defun eca-context-flymake--told-p (backend)
+  "Return non-nil if it is for another provider to report for BACKEND here."
+  (let ((predicate (and backend (symbolp backend) (get backend 'eca-context-told-by))))
+    (and predicate (funcall predicate))))
+
+(defun eca-context-flymake--running ()
+  "Return the running checkers, but for those another provider tells of."
+  (seq-remove #'eca-context-flymake--told-p (flymake-running-backends)))
+
+(defun eca-context-flymake--all-told-p ()
+  "Return non-nil if it is for other providers to report for all checkers here."
+  (let ((backends (or (flymake-running-backends) (remq t flymake-diagnostic-functions))))
+    (and backends (seq-every-p #'eca-context-flymake--told-p backends))))
 
 (put 'eca-context-flymake-diagnostics 'eca-context-needs 'flymake-mode)
 
@@ -96,7 +114,7 @@ the file, if anything, is returned, as not fresh."
 (defun eca-context-flymake--fresh ()
   "Return t if all checkers have spoken about the present text, else `:json-false'.
 Nil if that cannot be known."
-  (let ((running (flymake-running-backends)))
+  (let ((running (eca-context-flymake--running)))
     (cond
      ((or (null running)
           (eca-context-flymake--pending)
@@ -113,7 +131,21 @@ Nil if that cannot be known."
     (dolist (overlay (overlays-in (point-min) (point-max)))
       (when-let ((diagnostic (overlay-get overlay 'flymake-diagnostic)))
         (push (cons diagnostic (cons (overlay-start overlay) (overlay-end overlay))) found)))
-    (append found (eca-context-flymake--empty))))
+    (seq-remove (lambda (one)
+                  (eca-context-flymake--told-p (flymake-diagnostic-backend (car one))))
+                (append found (eca-context-flymake--empty)))))
+
+(defun eca-context-flymake-shown (backend)
+  "Return what BACKEND is shown to have found in the buffer, where it is now.
+The value is a list of (MESSAGE BEG . END)."
+  (let (shown)
+    (dolist (overlay (overlays-in (point-min) (point-max)))
+      (let ((diagnostic (overlay-get overlay 'flymake-diagnostic)))
+        (when (and diagnostic (eq (flymake-diagnostic-backend diagnostic) backend))
+          (push (cons (flymake-diagnostic-text diagnostic)
+                      (cons (overlay-start overlay) (overlay-end overlay)))
+                shown))))
+    shown))
 
 (defun eca-context-flymake--empty ()
   "Return the diagnostics without extent, conses (DIAGNOSTIC BEG . END)."
