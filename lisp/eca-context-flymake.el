@@ -84,7 +84,7 @@ the file, if anything, is returned, as not fresh."
     (and predicate (funcall predicate))))
 
 (defun eca-context-flymake--running ()
-  "Return the running checkers, but for those another provider tells of."
+  "Return the running checkers, but not those for which others report."
   (seq-remove #'eca-context-flymake--told-p (flymake-running-backends)))
 
 (defun eca-context-flymake--all-told-p ()
