@@ -15,6 +15,7 @@
 (require 'subr-x)
 (require 'url-util)
 (require 'eca-context)
+(require 'eca-context-background)
 (require 'eca-context-job)
 (require 'eca-context-diagnostics)
 (require 'eca-context-position)
@@ -24,6 +25,7 @@
 (require 'eca-context-flycheck)
 (require 'eca-context-flymake)
 
+(declare-function auto-revert-handler "ext:autorevert" () t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (method params options) t)
 (declare-function eca-context-module-answer "ext:eca-context-module"
                   (id method params options facts) t)
@@ -49,6 +51,8 @@ An item is [NAME LINE CHARACTER CHILDREN HINT].")
 An item is [FILE SEVERITY SOURCE CODE [LINE CHARACTER END-LINE END-CHARACTER]
 MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
 `:exact' t, if all places in the asked file were counted in its buffer.")
+
+(defvar auto-revert-verbose)
 
 (defconst eca-context-collect-features
   '(("symbolAtPosition" :symbolAtPosition eca-context-symbol-functions needs-point)
@@ -167,32 +171,60 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
 (defun eca-context-collect--file (path plan context done)
   "Gather what PLAN wants of the file PATH under CONTEXT and call DONE with it."
   (let* ((visiting (find-buffer-visiting path))
-         (buffer (or visiting (eca-context-collect--background path)))
+         ;; A buffer whose file has changed is looked at, not refreshed, unless the user has it so.
+         (outdated (and visiting (eca-context-collect--outdated-p visiting)))
+         (copy (and (or outdated (not visiting)) (eca-context-background-buffer path)))
+         (buffer (or copy visiting))
          (facts nil)
          (finish (lambda (facts)
-                   (unless visiting
-                     (let ((kill-buffer-hook nil)) (kill-buffer buffer)))
+                   (eca-context-background-kill copy)
                    (funcall done facts))))
     (condition-case err
         (with-current-buffer buffer
           (save-excursion
             (save-restriction
               (widen)
-              (setq facts (append (list :document (eca-context-collect--document path visiting)
-                                        :texts (eca-context-collect--texts path visiting))
-                                  (eca-context-collect--position plan visiting))))))
+              (setq facts (append (list :document (eca-context-collect--document path (not copy)
+                                                                                 outdated)
+                                        :texts (eca-context-collect--texts path (not copy)))
+                                  (eca-context-collect--position
+                                   plan (and visiting (not outdated) visiting)))))))
       (error (setq facts (list :document (list :path path)
                                :trouble (list :code "error" :reason (error-message-string err))))))
     (if (plist-get facts :trouble)
         (funcall finish facts)
       (eca-context-job-run
        (eca-context-collect--chains (plist-get plan :features) buffer (plist-get facts :point)
-                                    (append (list :path path) context))
+                                    (append (list :path path :copy (and copy t)
+                                                  :outdated outdated)
+                                            context))
        (plist-get context :deadline)
        (lambda (outcomes)
          (funcall finish (append (eca-context-diagnostics-near (plist-get outcomes :diagnostics) plan)
                                  outcomes (eca-context-collect--places outcomes path facts)
                                  facts)))))))
+
+(defun eca-context-collect--outdated-p (buffer)
+  "Return non-nil if BUFFER, unmodified, is older than its file.
+Where the user has such buffers refreshed by themselves, it is refreshed now, in
+that way."
+  (with-current-buffer buffer
+    (and (not (buffer-modified-p))
+         (not (verify-visited-file-modtime buffer))
+         (file-readable-p buffer-file-name)
+         (progn
+           (when (and (fboundp 'auto-revert-handler)
+                      (or (bound-and-true-p auto-revert-mode)
+                          (and (bound-and-true-p global-auto-revert-mode)
+                               (not (bound-and-true-p global-auto-revert-ignore-buffer))
+                               (not (apply #'derived-mode-p
+                                           (bound-and-true-p global-auto-revert-ignore-modes))))))
+             (let ((auto-revert-verbose nil)
+                   (inhibit-interaction t))
+               (condition-case nil
+                   (save-match-data (auto-revert-handler))
+                 (error nil))))
+           (not (verify-visited-file-modtime buffer))))))
 
 (defun eca-context-collect--chains (features buffer point request)
   "Return the chains of FEATURES to be asked in BUFFER at POINT with REQUEST.
@@ -205,10 +237,20 @@ Without POINT there is none of a feature that needs it."
                         (eca-context-job-chain :key key :functions functions :buffer buffer
                                                :point point :request request)))
                (functions (eca-context-collect-functions hook buffer)))
-           (if (eq key :diagnostics)
-               (mapcar (lambda (function) (funcall chain (list function))) functions)
-             (list (funcall chain functions)))))))
+           (cond ((not (eq key :diagnostics)) (list (funcall chain functions)))
+                 ((plist-get request :copy)
+                  (list (funcall chain '(eca-context-collect--unvisited-diagnostics))))
+                 (t (mapcar (lambda (function) (funcall chain (list function))) functions)))))))
    features))
+
+(defun eca-context-collect--unvisited-diagnostics (request callback)
+  "Return diagnostics of a file whose copy is the current buffer, or `:async'.
+REQUEST and CALLBACK are those of `eca-context-job-run'."
+  (or (eca-context-background-diagnostics request callback)
+      (list :provider "" :kind "unknown" :status "no-provider"
+            :reason (if (plist-get request :outdated)
+                        "the file has changed on disk and the editor still has its older text"
+                      "the file is not open, and no checker for it is running"))))
 
 (defun eca-context-collect-functions (hook buffer)
   "Return the functions of HOOK in BUFFER, those of its global value in place of t."
@@ -247,16 +289,18 @@ added to those of FACTS."
                                       t))))))
                  files))))))
 
-(defun eca-context-collect--document (path visiting)
+(defun eca-context-collect--document (path visiting outdated)
   "Return the document block of the current buffer, the text of PATH.
-VISITING is nil if it is a background copy."
+VISITING is nil if it is a background copy, OUTDATED non-nil if it is one, for
+the user's buffer is older than the file."
   (list :path path
         :languageId (eca-context-collect--language-id major-mode)
         :lineCount (eca-context-position-n-lines)
         :version (and visiting (number-to-string (buffer-chars-modified-tick)))
         :modified (and visiting (buffer-modified-p) t)
-        :diskNewer (and visiting (file-exists-p path)
-                        (not (verify-visited-file-modtime (current-buffer))) t)))
+        :diskNewer (or outdated
+                       (and visiting (file-exists-p path)
+                            (not (verify-visited-file-modtime (current-buffer))) t))))
 
 (defun eca-context-collect--language-id (mode)
   "Return LSP's language identifier for the major MODE, else MODE's own stem."
@@ -310,26 +354,6 @@ Without one it is point, if VISITING, the buffer the user has."
      (line (funcall at (eca-context-position-to-point line (plist-get plan :character))))
      (visiting (funcall at (let ((window (get-buffer-window visiting t)))
                              (if window (window-point window) (point))))))))
-
-(defun eca-context-collect--background (path)
-  "Return a hidden buffer with the text of PATH, in its mode without hooks."
-  (let ((buffer (generate-new-buffer " *eca-context*" t)))
-    (with-current-buffer buffer
-      (let ((enable-local-variables nil)
-            (enable-local-eval nil)
-            (enable-dir-local-variables nil)
-            (inhibit-interaction t)
-            (inhibit-message t)
-            (message-log-max nil)
-            (find-file-hook nil))
-        (condition-case nil
-            (progn
-              (insert-file-contents path)
-              (let ((buffer-file-name path))
-                (delay-mode-hooks (set-auto-mode t)))
-              (set-buffer-modified-p nil))
-          (error nil))))
-    buffer))
 
 (defun eca-context-collect--everywhere (_plan context done)
   "Gather what is known about files in the workspace of CONTEXT; call DONE once.
