@@ -47,7 +47,6 @@
 (defvar eca-context-diagnostics-functions)
 (defvar eglot--current-flymake-report-fn)
 (defvar eglot--diagnostics)
-(defvar eglot--recent-changes)
 (defvar eglot--servers-by-project)
 (defvar eglot--versioned-identifier)
 (defvar major-mode-remap-alist)
@@ -62,8 +61,7 @@
   "Functions of eglot that are needed, one of each list.")
 
 (defconst eca-context-eglot--needed-variables
-  '(eglot--current-flymake-report-fn eglot--diagnostics eglot--recent-changes
-    eglot--servers-by-project eglot--versioned-identifier)
+  '(eglot--current-flymake-report-fn eglot--diagnostics eglot--servers-by-project eglot--versioned-identifier)
   "Variables of eglot that are needed.")
 
 (defconst eca-context-eglot--patience 2
@@ -97,11 +95,11 @@
 (cl-defstruct (eca-context-eglot--record (:copier nil))
   "What SERVER SAID last of the buffer that visits FILE, true name TRUE.
 DIAGNOSTICS are the server's own.  HASH is of the text they are about, nil if
-that is not known.  The rest are ticks: FRESH the last at which the text was
-that one, OTHER the last at which it was not; a barrier was SENT at, and had
-PASSED; asked for diagnostics at PULLED; and one that is waited for no more,
-GAVE-UP."
-  server file true said diagnostics hash fresh other sent passed pulled gave-up)
+that is not known.  The rest are ticks, each the last at which the text was
+FRESH, that is, that one; was OTHER; was TOLD to the server; a question was SENT
+after that, and its answer PASSED; diagnostics were PULLED; and at which we
+GAVE-UP waiting."
+  server file true said diagnostics hash fresh other told sent passed pulled gave-up)
 
 (defvar eca-context-eglot--records (make-hash-table :test #'eq :weakness 'key)
   "The record of each buffer.")
@@ -204,8 +202,7 @@ Where the server must be waited for, return `:async' and use CALLBACK."
          (step (lambda () (eca-context-eglot--step silence)))
          (seen (progn
                  (when (eca-context-eglot--live-server)
-                   (eca-context-eglot--flush)
-                   (eca-context-eglot--barrier))
+                   (eca-context-eglot--flush))
                  (funcall step))))
     (if seen
         (eca-context-eglot--verdict seen path)
@@ -235,12 +232,13 @@ waited for; nor is it again for the same text."
   (let ((server (eca-context-eglot--live-server)))
     (if (null server)
         'gone
-      ;; The user's typing is sent when he pauses.
-      (when (and eglot--recent-changes
-                 (or noninteractive (> (float-time (or (current-idle-time) 0)) 0.1)))
-        (eca-context-eglot--flush))
       (let ((record (eca-context-eglot--record server))
             (tick (buffer-chars-modified-tick)))
+        ;; What the user types meanwhile is sent when he pauses.
+        (unless (or (eql tick (eca-context-eglot--record-told record))
+                    (and (not noninteractive)
+                         (< (float-time (or (current-idle-time) 0)) 0.1)))
+          (eca-context-eglot--flush))
         (cond
          ((eca-context-eglot--fresh-p record) 'fresh)
          ((and (eca-context-eglot--mute-p server record)
@@ -312,15 +310,18 @@ IS-PRESENT tells whether that is about its present text."
 
 (defun eca-context-eglot--flush ()
   "Send what the server of the current buffer has not been told of its text."
-  (eglot--signal-textDocument/didChange))
+  (eglot--signal-textDocument/didChange)
+  (eca-context-eglot--flushed))
 
-(defun eca-context-eglot--barrier ()
-  "Let the server of the current buffer answer, so that older publishes are known.
-Nothing is sent to one that names versions, nor twice for the same text."
+(defun eca-context-eglot--flushed ()
+  "Note that the server of the current buffer has been told of all its text.
+One that may name no versions is asked something, so that publishes from before
+its answer are known; nothing twice for the same text."
   (when-let ((server (eca-context-eglot--live-server)))
-    (unless (or eglot--recent-changes (eca-context-eglot--versions-p server))
-      (let ((record (eca-context-eglot--record server))
-            (tick (buffer-chars-modified-tick)))
+    (let ((record (eca-context-eglot--record server))
+          (tick (buffer-chars-modified-tick)))
+      (setf (eca-context-eglot--record-told record) tick)
+      (unless (eca-context-eglot--versions-p server)
         (unless (eql tick (eca-context-eglot--record-sent record))
           (setf (eca-context-eglot--record-sent record) tick)
           (eca-context-eglot--touch
@@ -333,7 +334,7 @@ Nothing is sent to one that names versions, nor twice for the same text."
   "Return non-nil if a publish of SERVER is about the present text.
 RECORD is that of the current buffer; the publish had VERSION, or nil, and
 DIAGNOSTICS."
-  (and (null eglot--recent-changes)
+  (and (eql (buffer-chars-modified-tick) (eca-context-eglot--record-told record))
        (cond
         (version (eql version eglot--versioned-identifier))
         ((eca-context-eglot--versions-p server) nil)
@@ -385,7 +386,7 @@ shows in the mode line, stays what it was."
 Nothing is asked of one that only publishes.  They go into RECORD."
   (let ((tick (buffer-chars-modified-tick))
         (buffer (current-buffer)))
-    (when (and (null eglot--recent-changes)
+    (when (and (eql tick (eca-context-eglot--record-told record))
                (not (eql tick (eca-context-eglot--record-pulled record)))
                (eca-context-eglot--capability server :diagnosticProvider))
       (setf (eca-context-eglot--record-pulled record) tick)
@@ -432,7 +433,7 @@ When the server wants to be asked again it is, unless IS-LAST."
 ;;;; Watching
 
 (defconst eca-context-eglot--advice
-  '((eglot-handle-notification :after eca-context-eglot--notified)
+  '((eglot-handle-notification :around eca-context-eglot--notified)
     (eglot--signal-textDocument/didOpen :before eca-context-eglot--make-way)
     (eglot--signal-textDocument/didOpen :after eca-context-eglot--sent)
     (eglot--signal-textDocument/didChange :after eca-context-eglot--sent))
@@ -451,14 +452,16 @@ When the server wants to be asked again it is, unless IS-LAST."
   (clrhash eca-context-eglot--records)
   (clrhash eca-context-eglot--speakers))
 
-(defun eca-context-eglot--notified (server method &rest params)
-  "Note what SERVER published, if METHOD is that, with PARAMS."
-  (when (eq method 'textDocument/publishDiagnostics)
-    (eca-context-eglot--guarded
-      (eca-context-eglot--publish server (eca-context-eglot--path (plist-get params :uri))
-                                  (let ((version (plist-get params :version)))
-                                    (and (integerp version) version))
-                                  (plist-get params :diagnostics)))))
+;; eglot 1.9 signals an error where it cannot show what lies beyond the text; it was said all the same.
+(defun eca-context-eglot--notified (original server method &rest params)
+  "Call ORIGINAL with SERVER, METHOD and PARAMS; note what the server published."
+  (unwind-protect (apply original server method params)
+    (when (eq method 'textDocument/publishDiagnostics)
+      (eca-context-eglot--guarded
+        (eca-context-eglot--publish server (eca-context-eglot--path (plist-get params :uri))
+                                    (let ((version (plist-get params :version)))
+                                      (and (integerp version) version))
+                                    (plist-get params :diagnostics))))))
 
 (defun eca-context-eglot--publish (server true version diagnostics)
   "Note that SERVER published DIAGNOSTICS of the file TRUE in VERSION or nil."
@@ -483,8 +486,8 @@ When the server wants to be asked again it is, unless IS-LAST."
      (t (eca-context-eglot--echo server true diagnostics)))))
 
 (defun eca-context-eglot--sent (&rest _)
-  "Let a server that names no versions answer after it was told of a text."
-  (eca-context-eglot--guarded (eca-context-eglot--barrier)))
+  "Note that the server of the current buffer was told of its text."
+  (eca-context-eglot--guarded (eca-context-eglot--flushed)))
 
 (defun eca-context-eglot--make-way (&rest _)
   "Close the file of the current buffer before eglot opens it."
