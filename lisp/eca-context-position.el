@@ -61,6 +61,8 @@ length of its lines."
     (save-restriction
       (widen)
       (let* ((inhibit-field-text-motion t)
+             ;; The cache is for one who comes back to long lines; here it only costs.
+             (cache-long-scans nil)
              (table (make-hash-table))
              (sorted (sort (delete-dups (delq nil (copy-sequence positions))) #'<))
              (line 0)
