@@ -60,6 +60,9 @@
 (defconst eca-context-lsp-mode--patience 2
   "How many seconds something is waited for that may never come.")
 
+(defconst eca-context-lsp-mode--longest 8
+  "After how many seconds of waiting for what should come it is given up.")
+
 (defun eca-context-lsp-mode-missing ()
   "Return the names that are needed of lsp-mode and not there, a list."
   (append (seq-remove #'fboundp eca-context-lsp-mode--functions)
@@ -125,7 +128,8 @@ It is SAID if DIAGNOSTICS are what was published of it.  CLOSED is a
 What is about a file that is open for us alone is only noted."
   (unless (eca-context-lsp-mode--guarded
             (eca-context-lsp-mode--ours-p workspace params))
-    (prog1 (apply handle workspace params more)
+    ;; An error of those who show it does not undo the publish.
+    (unwind-protect (apply handle workspace params more)
       (eca-context-lsp-mode--guarded
         (eca-context-lsp-mode--note workspace params)))))
 
@@ -227,9 +231,9 @@ What is about a file that is open for us alone is only noted."
   "Return what the servers of the current buffer say of it, an outcome, or nil.
 REQUEST is a plist: `:path' of the file, `:deadline', a `float-time'.  While a
 server that publishes has not spoken about the present text, return `:async' and
-call CALLBACK when it has, or at the deadline.  What may never come is waited for
-two seconds, once for each text: a server's start, and its first word about a
-file.  Delayed changes are sent."
+call CALLBACK when it has, or at the deadline.  What may never come is waited
+for two seconds, once for each text: a server's start, and its first word about
+a file.  Delayed changes are sent."
   (when (eca-context-lsp-mode--managed-p)
     (let* ((path (plist-get request :path))
            (start (float-time))
@@ -237,7 +241,7 @@ file.  Delayed changes are sent."
                          (+ start eca-context-lsp-mode--patience)))
            (soon (min deadline (+ start eca-context-lsp-mode--patience)))
            (buffer (current-buffer))
-           (step (lambda () (eca-context-lsp-mode--step path soon deadline))))
+           (step (lambda () (eca-context-lsp-mode--step path start soon deadline))))
       (or (funcall step)
           (eca-context-job-await
            (+ deadline 1) step
@@ -269,9 +273,10 @@ file.  Delayed changes are sent."
   (and (eq (lsp--workspace-status workspace) 'initialized)
        (process-live-p (lsp--workspace-proc workspace))))
 
-(defun eca-context-lsp-mode--step (path soon deadline)
+(defun eca-context-lsp-mode--step (path start soon deadline)
   "Return the outcome for the current buffer, the text of PATH; nil is wait.
-SOON is when to wait no more for what may never come, DEADLINE for anything."
+The waiting began at START; SOON is when to wait no more for what may never
+come, DEADLINE for anything."
   (let* ((now (float-time))
          (workspaces (seq-filter (lambda (workspace)
                                    (process-live-p (lsp--workspace-proc workspace)))
@@ -295,28 +300,32 @@ SOON is when to wait no more for what may never come, DEADLINE for anything."
         (cond
          ((null (append silent starting))
           (eca-context-lsp-mode--outcome t (eca-context-lsp-mode--raw live file path)))
-         ((< now (if (seq-some (lambda (workspace)
-                                 (eca-context-lsp-mode--sure-p workspace file hash))
-                               silent)
-                     deadline
-                   soon))
-          (if (seq-every-p (lambda (workspace)
-                             (equal hash (eca-context-lsp-mode--record-vain
-                                          (eca-context-lsp-mode--record workspace file))))
-                           silent)
-              (eca-context-lsp-mode--known path)
-            (dolist (workspace silent)
-              (eca-context-lsp-mode--ask workspace file hash))
-            nil))
-         (t
-          (dolist (workspace silent)
-            (setf (eca-context-lsp-mode--record-vain
-                   (eca-context-lsp-mode--record workspace file))
-                  hash))
-          (if (or starting (eca-context-lsp-mode--silent live file hash))
-              (eca-context-lsp-mode--known path)
-            (eca-context-lsp-mode--outcome
-             t (eca-context-lsp-mode--raw live file path))))))))))
+         ((null starting)
+          (eca-context-lsp-mode--wait path live silent hash (- now start) (< now deadline)))
+         (t (eca-context-lsp-mode--known path))))))))
+
+(defun eca-context-lsp-mode--wait (path live silent hash seconds more)
+  "Return what can be said of PATH while SILENT of LIVE have not spoken, or nil.
+HASH is that of the text; SECONDS have gone by, and MORE is non-nil if there is
+time left.  Nil is to wait."
+  (let ((file (eca-context-lsp-mode--file)))
+    (dolist (workspace silent)
+      (when (>= seconds (if (eca-context-lsp-mode--sure-p workspace file)
+                            eca-context-lsp-mode--longest
+                          eca-context-lsp-mode--patience))
+        (setf (eca-context-lsp-mode--record-vain (eca-context-lsp-mode--record workspace file))
+              hash)))
+    (cond
+     ((null (eca-context-lsp-mode--silent live file hash))
+      (eca-context-lsp-mode--outcome t (eca-context-lsp-mode--raw live file path)))
+     ((or (not more)
+          (seq-every-p (lambda (workspace)
+                         (equal hash (eca-context-lsp-mode--record-vain
+                                      (eca-context-lsp-mode--record workspace file))))
+                       silent))
+      (eca-context-lsp-mode--known path))
+     (t (dolist (workspace silent)
+          (eca-context-lsp-mode--ask workspace file hash))))))
 
 (defun eca-context-lsp-mode--flush ()
   "Have lsp-mode send what it has delayed."
@@ -340,14 +349,11 @@ vain and another one has spoken."
                                         (funcall record workspace))))))
                 workspaces)))
 
-(defun eca-context-lsp-mode--sure-p (workspace file hash)
-  "Return non-nil if WORKSPACE will speak of FILE with the text of HASH.
-That is one which has spoken of it with a version, and not yet been waited for
-in vain."
-  (let ((record (eca-context-lsp-mode--record workspace file)))
-    (and (eca-context-lsp-mode--server-versions (eca-context-lsp-mode--server workspace))
-         (eca-context-lsp-mode--record-said record)
-         (not (equal hash (eca-context-lsp-mode--record-vain record))))))
+(defun eca-context-lsp-mode--sure-p (workspace file)
+  "Return non-nil if WORKSPACE, a server, should speak of each text of FILE.
+That is one that has spoken of it and says which version it means."
+  (and (eca-context-lsp-mode--speaks-p workspace)
+       (eca-context-lsp-mode--record-said (eca-context-lsp-mode--record workspace file))))
 
 (defun eca-context-lsp-mode--ask (workspace file hash)
   "See that WORKSPACE takes in FILE with the text of HASH, the current buffer's.
