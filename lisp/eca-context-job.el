@@ -114,7 +114,8 @@ FUNCTION nil only takes back what was to be called."
   (when (and (eca-context-job--open-p chain) (= turn (eca-context-job--chain-turn chain)))
     (cl-incf (eca-context-job--chain-turn chain))
     (eca-context-job--take chain said)
-    (if (seq-some #'eca-context-job--ends-p (eca-context-job--chain-outcomes chain))
+    (if (or (null (eca-context-job--chain-functions chain))
+            (seq-some #'eca-context-job--ends-p (eca-context-job--chain-outcomes chain)))
         (eca-context-job--close chain)
       (eca-context-job--later chain 0 #'eca-context-job--step chain))))
 
