@@ -50,8 +50,8 @@
 (declare-function lsp--session-workspaces "ext:lsp-mode" t t)
 (declare-function lsp--workspace-diagnostics "ext:lsp-mode" t t)
 (declare-function lsp--workspace-proc "ext:lsp-mode" t t)
-(declare-function lsp--workspace-shutdown-action "ext:lsp-mode" t t)
 (declare-function lsp--workspace-status "ext:lsp-mode" t t)
+(declare-function flycheck-buffer "ext:flycheck" () t)
 (declare-function make-lsp-client "ext:lsp-mode" t t)
 (declare-function make-lsp-session "ext:lsp-mode" t t)
 (defvar lsp--session)
@@ -61,7 +61,7 @@
                   :major-modes '(python-mode) :server-id 'pyright))
 
 (defun lsp-mode-test-wait (done what)
-  "Wait until the function DONE returns non-nil and return that; WHAT is waited for."
+  "Wait for WHAT until the function DONE returns non-nil; return that."
   (let ((deadline (+ (float-time) 30))
         value)
     (while (not (setq value (funcall done)))
@@ -88,7 +88,6 @@
        (unwind-protect (progn ,@body)
          (eca-context-lsp-mode-unwatch)
          (dolist (workspace (lsp--session-workspaces lsp--session))
-           (setf (lsp--workspace-shutdown-action workspace) 'shutdown)
            (lsp-mode-test-kill workspace))))))
 
 (defun lsp-mode-test-kill (workspace)
@@ -327,7 +326,7 @@ Each is (LINE CHARACTER END-LINE END-CHARACTER MESSAGE)."
           (pcase lsp-diagnostics-provider
             (:flymake (flymake-start)
                       (should (eca-context-flymake-shown 'lsp-diagnostics--flymake-backend)))
-            (:flycheck (funcall 'flycheck-buffer)
+            (:flycheck (flycheck-buffer)
                        (lsp-mode-test-wait (lambda () (eca-context-flycheck-shown 'lsp))
                                            "overlays"))))
         (lsp-mode-test-busy
@@ -388,10 +387,15 @@ Each is (LINE CHARACTER END-LINE END-CHARACTER MESSAGE)."
               ;; What comes before the server has taken the text in is not about it.
               (lsp-mode-test-publish workspace file nil)
               (should-not (eca-context-lsp-mode--record-hash record))
-              (let ((outcome (lsp-mode-test-outcome buffer)))
-                (should (equal (mapcar #'car (lsp-mode-test-rows outcome)) '((0 4 0 7)))))
-              (should (equal (eca-context-lsp-mode--record-barrier record)
-                             (eca-context-lsp-mode--hash)))
+              (lsp-mode-test-wait
+               (lambda ()
+                 (equal (mapcar #'car (lsp-mode-test-rows (lsp-mode-test-outcome buffer)))
+                        '((0 4 0 7))))
+               "report")
+              (lsp-mode-test-wait
+               (lambda () (equal (eca-context-lsp-mode--record-barrier record)
+                                 (eca-context-lsp-mode--hash)))
+               "answer of the server")
               (lsp-mode-test-publish workspace file nil '(0 4 0 7 "x"))
               (should (eq (plist-get (lsp-mode-test-outcome buffer) :fresh) t)))))
       (advice-remove 'lsp--on-diagnostics #'lsp-mode-test-no-version))))
@@ -477,7 +481,7 @@ Each is (LINE CHARACTER END-LINE END-CHARACTER MESSAGE)."
         (lsp-mode-test-fresh buffer)
         (with-current-buffer buffer
           (if (eq lsp-diagnostics-provider :flycheck)
-              (progn (funcall 'flycheck-buffer)
+              (progn (flycheck-buffer)
                      (lsp-mode-test-wait (lambda () (eca-context-flycheck-shown 'lsp)) "overlays"))
             (add-hook 'flymake-diagnostic-functions #'lsp-mode-test-other nil t)
             (flymake-start)))
