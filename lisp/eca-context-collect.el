@@ -18,6 +18,8 @@
 (require 'eca-context-background)
 (require 'eca-context-job)
 (require 'eca-context-diagnostics)
+(require 'eca-context-eglot)
+(require 'eca-context-lsp-mode)
 (require 'eca-context-position)
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
@@ -46,7 +48,8 @@ for what is not known.")
   "Functions that return the symbols of the buffer.
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-diagnostics-functions
-  '(eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
+  '(eca-context-eglot-diagnostics eca-context-lsp-mode-diagnostics
+    eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
   "Functions that return the diagnostics of the buffer; all are asked.
 An item is [FILE SEVERITY SOURCE CODE [LINE CHARACTER END-LINE END-CHARACTER]
 MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
@@ -64,11 +67,15 @@ MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
 ;; What must be noted while it happens, not when somebody asks.
 (defun eca-context-collect-watch ()
   "Note from now on which text each checker's results are about."
-  (eca-context-flycheck-watch))
+  (eca-context-eglot-watch)
+  (eca-context-flycheck-watch)
+  (eca-context-lsp-mode-watch))
 
 (defun eca-context-collect-unwatch ()
   "Note nothing any more."
-  (eca-context-flycheck-unwatch))
+  (eca-context-eglot-unwatch)
+  (eca-context-flycheck-unwatch)
+  (eca-context-lsp-mode-unwatch))
 
 (defun eca-context-answer (id method params context send)
   "Answer request ID for METHOD with PARAMS and call SEND once with the frame.
@@ -246,7 +253,14 @@ Without POINT there is none of a feature that needs it."
 (defun eca-context-collect--unvisited-diagnostics (request callback)
   "Return diagnostics of a file whose copy is the current buffer, or `:async'.
 REQUEST and CALLBACK are those of `eca-context-job-run'."
-  (or (eca-context-background-diagnostics request callback)
+  (or (let ((path (plist-get request :path))
+            (deadline (plist-get request :deadline)))
+        ;; A server that has the older text open cannot be given the newer one.
+        (and (not (plist-get request :outdated))
+             (or (eca-context-eglot-diagnostics-of-file path callback deadline)
+                 (eca-context-lsp-mode-diagnostics-of-file path callback deadline))
+             :async))
+      (eca-context-background-diagnostics request callback)
       (list :provider "" :kind "unknown" :status "no-provider"
             :reason (if (plist-get request :outdated)
                         "the file has changed on disk and the editor still has its older text"
@@ -368,11 +382,14 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
              (buffer-list))
      (plist-get context :deadline)
      (lambda (outcomes)
-       (let ((listed (list :provider "flymake" :kind "unknown" :status "ok"
-                           :items (eca-context-flymake-listed-items nil))))
+       (let ((listed (mapcar (lambda (found)
+                               (list :provider (car found) :kind "unknown" :status "ok"
+                                     :items (cdr found)))
+                             (list (cons "flymake" (eca-context-flymake-listed-items nil))
+                                   (cons "lsp-mode" (eca-context-lsp-mode-listed-items roots))))))
          (funcall done (list :diagnostics
                              (eca-context-collect--shown
-                              (cons listed (plist-get outcomes :diagnostics)) roots))))))))
+                              (append listed (plist-get outcomes :diagnostics)) roots))))))))
 
 (defun eca-context-collect--shown-p (file roots)
   "Return non-nil if FILE, a name or nil, lies in ROOTS and is not excluded."

@@ -45,10 +45,6 @@
        (other-window 1)
        (switch-to-buffer "*scratch*")
        (xref-push-marker-stack (copy-marker 1))
-       ;; Emacs marks an undo boundary some seconds after an edit.
-       (when undo-auto-current-boundary-timer
-         (cancel-timer undo-auto-current-boundary-timer)
-         (setq undo-auto-current-boundary-timer nil undo-auto--undoably-changed-buffers nil))
        (unwind-protect (progn ,@body)
          (delete-other-windows)))))
 

@@ -144,12 +144,20 @@ It comes once, within SECONDS (10) and a bit, and not before this waits."
      (decode-coding-string (substring (car frames) (seq-position (car frames) ?{)) 'utf-8)
      :object-type 'plist :array-type 'list :null-object nil :false-object nil)))
 
+(defun guest-settle ()
+  "Do now what Emacs itself does some seconds after an edit: mark what to undo."
+  (when undo-auto-current-boundary-timer
+    (cancel-timer undo-auto-current-boundary-timer)
+    (setq undo-auto-current-boundary-timer nil))
+  (undo-auto--boundaries 'timer))
+
 (defun guest-check (method params &optional roots seconds)
   "Ask METHOD with PARAMS twice and return the second result.
 ROOTS and SECONDS are those of `guest-ask'.  What the second time changed in the
 user's world is a failure."
   (guest-ask method params roots seconds)
   (garbage-collect)
+  (guest-settle)
   (string-match "b+" "abbc")
   (let* ((before (guest-snapshot))
          (answer (guest-ask method params roots seconds))
