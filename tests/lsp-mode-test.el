@@ -598,6 +598,26 @@ Call MEANWHILE once it is under way.  It may take SECONDS (20)."
           (should (eq (plist-get outcome :fresh) t))
           (should (equal (mapcar #'car (lsp-mode-test-rows outcome)) '((0 7 0 9)))))))))
 
+(ert-deftest lsp-mode-test-c30-c44-through-the-door ()
+  (lsp-mode-test-in folder
+    (let* ((buffer (lsp-mode-test-visit (expand-file-name "a.c" folder) "int a = bad;\n"))
+           (broken (guest-write (expand-file-name "b.c" folder) "int b = bad;\n"))
+           (workspace (with-current-buffer buffer (car (lsp-workspaces))))
+           (rows (lambda (params)
+                   (mapcar (lambda (found)
+                             (list (file-name-nondirectory (plist-get found :uri))
+                                   (plist-get found :source) (plist-get found :message)))
+                           (plist-get (guest-check "editor/getDiagnostics" params (list folder))
+                                      :diagnostics))))
+           (message "Use of undeclared identifier 'bad'"))
+      (lsp-mode-test-fresh buffer)
+      (guest-write (concat folder "README") "read me\n")
+      (should (equal (funcall rows (list :uri broken)) (list (list "b.c" "clang" message))))
+      (lsp-mode-test-publish workspace (concat folder "c.c") nil '(0 1 0 2 "held"))
+      (with-current-buffer (find-file-noselect (concat folder "README"))
+        (should (equal (sort (funcall rows nil) (lambda (a b) (string< (car a) (car b))))
+                       (list (list "a.c" "clang" message) (list "c.c" nil "held"))))))))
+
 (ert-deftest lsp-mode-test-the-user-visits-meanwhile ()
   (lsp-mode-test-in folder
     (let* ((buffer (lsp-mode-test-visit (expand-file-name "clean.c" folder) "int a;\n"))
