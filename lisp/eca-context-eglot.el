@@ -29,10 +29,6 @@
 (declare-function jsonrpc-last-error "ext:jsonrpc" t t)
 (declare-function eglot-managed-p "ext:eglot" t t)
 (declare-function eglot-current-server "ext:eglot" t t)
-(declare-function eglot-uri-to-path "ext:eglot" t t)
-(declare-function eglot-path-to-uri "ext:eglot" t t)
-(declare-function eglot--uri-to-path "ext:eglot" t t)
-(declare-function eglot--path-to-uri "ext:eglot" t t)
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" t t)
 (declare-function eglot--capabilities "ext:eglot" t t)
 (declare-function eglot--current-project "ext:eglot" t t)
@@ -98,8 +94,8 @@ DIAGNOSTICS are the server's own.  HASH is of the text they are about, nil if
 that is not known.  The rest are ticks, each the last at which the text was
 FRESH, that is, that one; was OTHER; was TOLD to the server; a question was SENT
 after that, and its answer PASSED; diagnostics were PULLED; and at which we
-GAVE-UP waiting."
-  server file true said diagnostics hash fresh other told sent passed pulled gave-up)
+GAVE-UP waiting.  SETTLED is as `eca-context-eglot--settling' returns."
+  server file true said diagnostics hash settled fresh other told sent passed pulled gave-up)
 
 (defvar eca-context-eglot--records (make-hash-table :test #'eq :weakness 'key)
   "The record of each buffer.")
@@ -112,8 +108,8 @@ GAVE-UP waiting."
 It is known there as URI, and waited for by N-ASKERS.  LISTED is what flymake
 listed of it before.  STATE is nil, then `said' when the server SAID (a
 list in DIAGNOSTICS) what holds for this text, or `closed'; PASSED that it has
-answered some question."
-  server true uri text listed (n-askers 0) state said diagnostics passed)
+answered some question.  SETTLED is as `eca-context-eglot--settling' returns."
+  server true uri text listed (n-askers 0) state said diagnostics settled passed)
 
 (defvar eca-context-eglot--opens nil
   "The files that are open at a server without a buffer.")
@@ -124,7 +120,7 @@ answered some question."
 ;;;; The provider
 
 (defun eca-context-eglot-diagnostics (request callback)
-  "Return what the server of the current buffer says of it, an outcome, or nil.
+  "Return the diagnostics of the current buffer's server, an outcome, or nil.
 REQUEST is a plist: `:path' of the file, and `:deadline', a `float-time'.  What
 the server has not been told is sent.  Until it has spoken about the present
 text, return `:async', and call CALLBACK once it has, or shortly before the
@@ -171,7 +167,7 @@ deadline.  The places are the server's own: some may lie beyond the text."
            (seq-some (lambda (server) (equal (eglot--project server) project)) servers)))))
 
 (defun eca-context-eglot--await-start (request callback)
-  "Return `:async' and call CALLBACK with what REQUEST asks once the server runs."
+  "Return `:async'; answer REQUEST by CALLBACK once the server is running."
   (let ((limit (eca-context-eglot--limit (plist-get request :deadline))))
     (eca-context-job-await
      (min limit (+ (float-time) eca-context-eglot--patience))
@@ -240,7 +236,8 @@ waited for; nor is it again for the same text."
                          (< (float-time (or (current-idle-time) 0)) 0.1)))
           (eca-context-eglot--flush))
         (cond
-         ((eca-context-eglot--fresh-p record) 'fresh)
+         ((eca-context-eglot--present-text-p record)
+          (and (eca-context-eglot--fresh-p record) 'fresh))
          ((and (eca-context-eglot--mute-p server record)
                (or (eql tick (eca-context-eglot--record-gave-up record))
                    (and (> (float-time) silence)
@@ -289,7 +286,12 @@ an empty list anew."
                eca-context-eglot--records))))
 
 (defun eca-context-eglot--fresh-p (record)
-  "Return non-nil if what RECORD holds is about the text of the current buffer."
+  "Return non-nil if RECORD is all there is to say of the current buffer's text."
+  (and (eca-context-eglot--present-text-p record)
+       (eca-context-eglot--settled-p (eca-context-eglot--record-settled record))))
+
+(defun eca-context-eglot--present-text-p (record)
+  "Return non-nil if RECORD is about the present text of the current buffer."
   (let ((tick (buffer-chars-modified-tick)))
     (and (eca-context-eglot--record-hash record)
          (not (eql tick (eca-context-eglot--record-other record)))
@@ -299,10 +301,12 @@ an empty list anew."
                (setf (eca-context-eglot--record-other record) tick)
                nil)))))
 
-(defun eca-context-eglot--say (record diagnostics is-present)
+(defun eca-context-eglot--say (record diagnostics is-present settled)
   "Note in RECORD that the server said DIAGNOSTICS of the current buffer.
-IS-PRESENT tells whether that is about its present text."
-  (setf (eca-context-eglot--record-said record) t
+IS-PRESENT tells whether that is about its present text; SETTLED is as
+`eca-context-eglot--settling' returns."
+  (setf (eca-context-eglot--record-settled record) settled
+        (eca-context-eglot--record-said record) t
         (eca-context-eglot--record-diagnostics record) diagnostics
         (eca-context-eglot--record-hash record) (and is-present (buffer-hash))
         (eca-context-eglot--record-fresh record) (and is-present (buffer-chars-modified-tick))
@@ -376,8 +380,30 @@ shows in the mode line, stays what it was."
       (eca-context-eglot--ask server :textDocument/documentSymbol (list :textDocument document)
                               (lambda (&rest _) (funcall done))))))
 
+;; typescript-language-server publishes what the parser found, then, when the types are checked, all of
+;; it: 50 ms after the one and the other, and the empty list of the first is no clean file.  What it is
+;; asked meanwhile it answers when the types are checked.
+(defconst eca-context-eglot--echo-time 0.075
+  "Seconds within which a publish may follow an answer that it precedes.")
+
+(defun eca-context-eglot--settling (server uri)
+  "Return a list of the time from which on a publish of URI by SERVER is whole.
+It is nil until SERVER has answered a question sent now; one that names versions
+publishes each once."
+  (if (eca-context-eglot--versions-p server)
+      (list 0)
+    (let ((settled (list nil)))
+      (eca-context-eglot--touch
+       server uri
+       (lambda () (setcar settled (+ (float-time) eca-context-eglot--echo-time))))
+      settled)))
+
+(defun eca-context-eglot--settled-p (settled)
+  "Return non-nil if the time has come that SETTLED is about."
+  (and (car settled) (>= (float-time) (car settled))))
+
 (defun eca-context-eglot--capability (server name)
-  "Return what SERVER says of its capability NAME, nil for no."
+  "Return the value of SERVER's capability NAME, nil for no."
   (let ((value (plist-member (eglot--capabilities server) name)))
     (and value (not (eq (cadr value) :json-false)) (or (cadr value) t))))
 
@@ -397,7 +423,7 @@ Nothing is asked of one that only publishes.  They go into RECORD."
            (with-current-buffer buffer
              (when (and (eql tick (buffer-chars-modified-tick))
                         (not (eca-context-eglot--fresh-p record)))
-               (eca-context-eglot--say record diagnostics t)))))))))
+               (eca-context-eglot--say record diagnostics t '(0))))))))))
 
 (defun eca-context-eglot--pull-uri (server uri done &optional is-last)
   "Ask SERVER for the diagnostics of URI; call DONE with them if it gives any.
@@ -414,21 +440,19 @@ When the server wants to be asked again it is, unless IS-LAST."
               (funcall done (plist-get result :items))))))))
 
 (defun eca-context-eglot--options (server)
-  "Return the options with which SERVER lets its diagnostics be asked for."
+  "Return SERVER's options for diagnostics that are asked for, or nil."
   (let ((options (eca-context-eglot--capability server :diagnosticProvider)))
     (and (consp options) options)))
 
 (defun eca-context-eglot--path (uri)
   "Return the absolute file name that URI names."
-  (expand-file-name (if (fboundp 'eglot-uri-to-path)
-                        (eglot-uri-to-path uri)
-                      (eglot--uri-to-path uri))))
+  (expand-file-name (funcall (if (fboundp 'eglot-uri-to-path) 'eglot-uri-to-path
+                               'eglot--uri-to-path)
+                             uri)))
 
 (defun eca-context-eglot--uri (path)
   "Return the URI by which servers know the file PATH."
-  (if (fboundp 'eglot-path-to-uri)
-      (eglot-path-to-uri path)
-    (eglot--path-to-uri path)))
+  (funcall (if (fboundp 'eglot-path-to-uri) 'eglot-path-to-uri 'eglot--path-to-uri) path))
 
 ;;;; Watching
 
@@ -479,10 +503,13 @@ When the server wants to be asked again it is, unless IS-LAST."
      (open (eca-context-eglot--hear open version diagnostics))
      (buffer
       (with-current-buffer buffer
-        (let ((record (eca-context-eglot--record server)))
-          (eca-context-eglot--say record diagnostics
-                                  (eca-context-eglot--present-p server record version
-                                                                diagnostics)))))
+        (let* ((record (eca-context-eglot--record server))
+               (is-present (eca-context-eglot--present-p server record version diagnostics)))
+          (eca-context-eglot--say
+           record diagnostics is-present
+           (and is-present
+                (eca-context-eglot--settling
+                 server (eca-context-eglot--uri (eca-context-eglot--record-true record))))))))
      (t (eca-context-eglot--echo server true diagnostics)))))
 
 (defun eca-context-eglot--sent (&rest _)
@@ -572,15 +599,16 @@ What lies beyond a line's end or the last line does so still."
 (defun eca-context-eglot--at (encoding units)
   "Return (POSITION . EXCESS) for UNITS of ENCODING on the line at point.
 EXCESS is how many units lie beyond the line's end."
-  (let* ((bol (point))
-         (eol (let ((inhibit-field-text-motion t)) (line-end-position)))
-         (length (if (equal encoding "utf-8")
-                     (- (position-bytes eol) (position-bytes bol))
-                   (- eol bol))))
-    (cond ((> units length) (cons eol (- units length)))
-          ((equal encoding "utf-8")
-           (cons (byte-to-position (+ (position-bytes bol) units)) 0))
-          (t (cons (+ bol units) 0)))))
+  (let* ((inhibit-field-text-motion t)
+         (line (buffer-substring-no-properties (point) (line-end-position)))
+         (length (if (equal encoding "utf-8") (string-bytes line) (length line))))
+    (cond ((> units length) (cons (line-end-position) (- units length)))
+          ((= (length line) length) (cons (+ (point) units) 0))
+          (t (let ((n-chars 0))
+               (while (> units 0)
+                 (setq units (- units (string-bytes (char-to-string (aref line n-chars))))
+                       n-chars (1+ n-chars)))
+               (cons (+ (point) n-chars) 0))))))
 
 (defun eca-context-eglot--moved-items (server path record)
   "Return what SERVER said of older texts of PATH, moved with the current buffer.
@@ -604,7 +632,7 @@ more was deleted."
                          (eca-context-eglot--record-diagnostics record))))))
 
 (defun eca-context-eglot--shown ()
-  "Return what flymake shows in the current buffer of its server's diagnostics.
+  "Return the server's diagnostics that are on display in the current buffer.
 The value is a list of conses (DIAGNOSTIC BEG . END)."
   (let (found)
     (dolist (overlay (overlays-in (point-min) (point-max)))
@@ -664,7 +692,9 @@ server is shown the text on disk, and no buffer is made."
       (eca-context-job-await
        (min limit silence)
        (lambda ()
-         (or (eca-context-eglot--open-state open)
+         (or (eq (eca-context-eglot--open-state open) 'closed)
+             (and (eca-context-eglot--open-state open)
+                  (eca-context-eglot--settled-p (eca-context-eglot--open-settled open)))
              (not (jsonrpc-running-p (eca-context-eglot--open-server open)))))
        (lambda (_)
          (let ((outcome (condition-case err
@@ -764,6 +794,7 @@ Of several projects that hold PATH the innermost counts."
              (unless (eca-context-eglot--open-state open)
                (setf (eca-context-eglot--open-said open) t
                      (eca-context-eglot--open-diagnostics open) diagnostics
+                     (eca-context-eglot--open-settled open) '(0)
                      (eca-context-eglot--open-state open) 'said)))))
         open)))
 
@@ -777,7 +808,9 @@ Of several projects that hold PATH the innermost counts."
                 ((not (eca-context-eglot--versions-p server))
                  (or (eca-context-eglot--open-passed open) (> (length diagnostics) 0))))
       (setf (eca-context-eglot--open-said open) t
-            (eca-context-eglot--open-diagnostics open) diagnostics)
+            (eca-context-eglot--open-diagnostics open) diagnostics
+            (eca-context-eglot--open-settled open) (eca-context-eglot--settling
+                                                    server (eca-context-eglot--open-uri open)))
       (unless (eca-context-eglot--open-state open)
         (setf (eca-context-eglot--open-state open) 'said)))))
 
@@ -787,7 +820,8 @@ Of several projects that hold PATH the innermost counts."
     (cond
      ((eca-context-eglot--open-said open)
       (eca-context-eglot--outcome
-       (eq (eca-context-eglot--open-state open) 'said)
+       (and (eq (eca-context-eglot--open-state open) 'said)
+            (eca-context-eglot--settled-p (eca-context-eglot--open-settled open)))
        (with-temp-buffer
          (insert (eca-context-eglot--open-text open))
          (eca-context-eglot--items server path (eca-context-eglot--open-diagnostics open)))))
@@ -818,7 +852,7 @@ Of several projects that hold PATH the innermost counts."
                     eca-context-eglot--closed)))))))
 
 (defun eca-context-eglot--echo (server true diagnostics)
-  "Undo what SERVER's DIAGNOSTICS of TRUE changed if it only tells of a close."
+  "Take back what DIAGNOSTICS of TRUE, the echo of a close at SERVER, changed."
   (when-let ((closing (assoc true (gethash server eca-context-eglot--closed))))
     (when (zerop (length diagnostics))
       (eca-context-eglot--list-again true (cdr closing)))))
