@@ -109,7 +109,7 @@ in the caller.  An unusable module is an error here."
                   (eca-context-module-plan method params (eca-context-options))
                 (error (list :error (error-message-string err))))))
     (if (plist-get plan :error)
-        (funcall done nil)
+        (funcall done (list :root (car (plist-get context :roots))))
       (let* ((uri (plist-get plan :uri))
              (path (if uri
                        (eca-context-uri-to-path uri)
@@ -369,15 +369,16 @@ Without one it is point, if VISITING, the buffer the user has."
      (visiting (funcall at (let ((window (get-buffer-window visiting t)))
                              (if window (window-point window) (point))))))))
 
-(defun eca-context-collect--everywhere (_plan context done)
-  "Gather what is known about files in the workspace of CONTEXT; call DONE once.
+(defun eca-context-collect--everywhere (plan context done)
+  "Gather for PLAN what is known about files in the workspace of CONTEXT.
+DONE is called once.
 Each buffer that visits one is asked, and flymake's list of other files is read."
   (let ((roots (plist-get context :roots)))
     (eca-context-job-run
      (mapcan (lambda (buffer)
                (and (eca-context-collect--shown-p (buffer-file-name buffer) roots)
                     (eca-context-collect--chains
-                     '("diagnostics") buffer nil
+                     (plist-get plan :features) buffer nil
                      (append (list :path (buffer-file-name buffer) :everywhere t) context))))
              (buffer-list))
      (plist-get context :deadline)
@@ -387,7 +388,8 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
                                      :items (cdr found)))
                              (list (cons "flymake" (eca-context-flymake-listed-items nil))
                                    (cons "lsp-mode" (eca-context-lsp-mode-listed-items roots))))))
-         (funcall done (list :diagnostics
+         (funcall done (list :root (car roots)
+                             :diagnostics
                              (eca-context-collect--shown
                               (append listed (plist-get outcomes :diagnostics)) roots))))))))
 

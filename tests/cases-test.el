@@ -326,5 +326,27 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
         (should-not (plist-get result :definitions)))
       (should (equal (car (cases-test-code (list :uri (guest-uri link)))) "excluded")))))
 
+(ert-deftest cases-diagnostics-switched-off ()
+  (guest-with-folder folder
+    (let* ((uri (guest-write (expand-file-name "a.txt" folder) "one\n"))
+           (eca-context-disabled-features '("diagnostics" "definitions"))
+           (asked (lambda (params)
+                    (let ((result (plist-get (guest-ask "editor/getDiagnostics" params
+                                                        (list (directory-file-name folder)))
+                                             :result)))
+                      (list (plist-get (car (plist-get result :diagnostics)) :message)
+                            (plist-get (car (plist-get result :diagnostics)) :uri)
+                            (plist-get (car (plist-get result :unavailable)) :code))))))
+      (should (equal (funcall asked (list :uri uri))
+                     (list "not checked: the user switched diagnostics off" uri "disabled")))
+      (should (equal (funcall asked nil)
+                     (list "not checked: the user switched diagnostics off"
+                           (guest-uri (directory-file-name folder)) "disabled")))
+      (should (equal (funcall asked '(:limit "x"))
+                     (list "not checked: limit: got \"x\", expected an integer >= 1"
+                           (guest-uri (directory-file-name folder)) "error")))
+      (should (equal (cases-test-code (list :uri uri :include ["definitions"]))
+                     '("disabled" "the user switched definitions off"))))))
+
 (provide 'cases-test)
 ;;; cases-test.el ends here

@@ -1,14 +1,14 @@
 //! Facts become the answer: merge, order, dedupe, cut, and say what was cut. It knows no editor.
 
 use super::context::{
-    Code, Context, Diagnostic, Diagnostics, Document, Provenance, ProvenanceKind, Severity, Symbol,
+    Code, Context, Diagnostic, Diagnostics, Document, Provenance, ProvenanceKind, Symbol,
     Truncation, Unavailable, from_word,
 };
 use super::diagnostics::{self, Near, severity_rank};
 use super::facts::{DiagnosticFact, DocumentFacts, Facts, Outcome, Trouble};
 use super::lines::{Lines, snap, trimmed, utf16_len};
 use super::locations::{MAX_PREVIEW_CHARS, locations};
-use super::plan::{BUILT, FEATURES, Plan};
+use super::plan::{BUILT, DIAGNOSTICS, FEATURES, Plan};
 use super::position::{Position, Range};
 use super::{symbols, uri};
 
@@ -101,9 +101,10 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
         ..Diagnostics::default()
     };
     let mut items = Vec::new();
-    match &facts.trouble {
-        Some(trouble) => out.unavailable.push(entry("diagnostics", trouble)),
-        None => {
+    match (refusal(plan, DIAGNOSTICS), &facts.trouble) {
+        (Some(refusal), _) => out.unavailable.push(refusal),
+        (None, Some(trouble)) => out.unavailable.push(entry(DIAGNOSTICS, trouble)),
+        (None, None) => {
             let mut fresh = Vec::new();
             let mut answered = false;
             for outcome in facts.diagnostics {
@@ -123,10 +124,12 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                         item
                     }));
                 } else {
-                    out.unavailable.push(failure("diagnostics", &outcome));
+                    out.unavailable.push(failure(DIAGNOSTICS, &outcome));
                 }
             }
             if answered {
+                // That one checker is not for such files is no news beside what another one says.
+                out.unavailable.retain(|entry| entry.code != Code::NoProvider);
                 out.fresh = if fresh.contains(&Some(false)) || !out.unavailable.is_empty() {
                     Some(false)
                 } else if fresh.contains(&None) {
@@ -140,7 +143,7 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                 }
             } else if out.unavailable.is_empty() {
                 out.unavailable.push(Unavailable {
-                    capability: "diagnostics".into(),
+                    capability: DIAGNOSTICS.into(),
                     code: Code::NoProvider,
                     reason: "no checker is active in this file".into(),
                     retry: false,
@@ -164,7 +167,7 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
     let limit = plan.limit as usize;
     let total = chosen.len() + facts.diagnostics_omitted.passed;
     if total > limit {
-        out.truncated.insert("diagnostics".into(), Truncation { returned: limit, total });
+        out.truncated.insert(DIAGNOSTICS.into(), Truncation { returned: limit, total });
         if plan.position().is_none() {
             // Not ordered by nearness: the most severe stay, in file order.
             chosen.sort_by_key(|&item_idx| (keys[item_idx].1, item_idx));
@@ -192,15 +195,10 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
             (None, Some(false)) => "the checkers have not spoken about the present text".into(),
             _ => return out,
         };
-        out.diagnostics.push(Diagnostic {
-            uri: asked_uri(plan, facts.document.as_ref()).unwrap_or_default(),
-            severity: Severity::Info,
-            source: Some("eca-context".into()),
-            code: None,
-            range: Range::default(),
-            message: format!("not checked: {reason}"),
-            distance: None,
-        });
+        let uri = asked_uri(plan, facts.document.as_ref())
+            .or_else(|| facts.root.as_deref().map(uri::from_path))
+            .unwrap_or_default();
+        out.diagnostics.push(diagnostics::not_checked(uri, &reason));
     }
     out
 }
@@ -256,13 +254,15 @@ fn spelling(plan: &Plan, asked: &str, file: &str, lines: &dyn Lines) -> String {
 
 /// Why `name` is not even looked at: unknown, switched off, or not built.
 fn refusal(plan: &Plan, name: &str) -> Option<Unavailable> {
-    let (code, reason) = if !FEATURES.contains(&name) {
+    let (code, reason) = if plan.disabled.iter().any(|d| d == name) {
+        (Code::Disabled, format!("the user switched {name} off"))
+    } else if name == DIAGNOSTICS {
+        return None;
+    } else if !FEATURES.contains(&name) {
         (
             Code::UnknownCapability,
             format!("there is no feature {name}; known: {}", FEATURES.join(", ")),
         )
-    } else if plan.disabled.iter().any(|d| d == name) {
-        (Code::Disabled, format!("the user switched {name} off"))
     } else if !BUILT.contains(&name) {
         (Code::UnsupportedByProvider, format!("this version does not answer {name} yet"))
     } else {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::context::{Severity, from_word};
+use super::context::{Diagnostic, Severity, from_word};
 use super::facts::{DiagnosticFact, Omitted};
 use super::position::{Position, Range};
 
@@ -162,6 +162,19 @@ pub(crate) fn unique(mut items: Vec<DiagnosticFact>) -> Vec<DiagnosticFact> {
     let mut is_new = is_new.into_iter();
     items.retain(|_| is_new.next().unwrap_or(true));
     items
+}
+
+/// What an empty answer carries that means "could not look": today's servers read nothing else.
+pub(crate) fn not_checked(uri: String, reason: &str) -> Diagnostic {
+    Diagnostic {
+        uri,
+        severity: Severity::Info,
+        source: Some("eca-context".into()),
+        code: None,
+        range: Range::default(),
+        message: format!("not checked: {reason}"),
+        distance: None,
+    }
 }
 
 /// The tool's name in `source`: a checker's function or symbol name loses its editor's affixes.

@@ -14,6 +14,8 @@ use super::position::{Position, Range};
 pub struct Facts {
     /// The file asked about; absent when there is none.
     pub document: Option<DocumentFacts>,
+    /// A folder of the workspace, where no file was asked about.
+    pub root: Option<String>,
     /// Why nothing at all can be said about the file (`not-found`, `excluded` …).
     pub trouble: Option<Trouble>,
     /// The position as the editor resolved it: snapped, clamped, or found by name.

@@ -20,6 +20,9 @@ pub const FEATURES: [&str; 7] = [
     "workspace",
 ];
 
+/// What `editor/getDiagnostics` answers, as options and `unavailable` call it.
+pub const DIAGNOSTICS: &str = "diagnostics";
+
 /// The features that this version answers.
 pub const BUILT: [&str; 3] = ["symbolAtPosition", "definitions", "documentSymbols"];
 
@@ -147,7 +150,7 @@ fn plan_context(params: ContextParams, options: &Options) -> Result<Plan, Error>
     let include = wanted(include)?;
     let features = include
         .iter()
-        .filter(|name| BUILT.contains(&name.as_str()) && !options.disabled.contains(name))
+        .filter(|name| BUILT.contains(&name.as_str()) && !is_off(options, name))
         .cloned()
         .collect();
     Ok(Plan {
@@ -193,7 +196,7 @@ fn plan_diagnostics(params: DiagnosticsParams, options: &Options) -> Result<Plan
     };
     Ok(Plan {
         method: Method::GetDiagnostics,
-        features: vec!["diagnostics".into()],
+        features: if is_off(options, DIAGNOSTICS) { Vec::new() } else { vec![DIAGNOSTICS.into()] },
         include: Vec::new(),
         disabled: options.disabled.clone(),
         uri,
@@ -209,12 +212,16 @@ fn plan_diagnostics(params: DiagnosticsParams, options: &Options) -> Result<Plan
     })
 }
 
+fn is_off(options: &Options, name: &str) -> bool {
+    options.disabled.iter().any(|disabled| disabled == name)
+}
+
 /// The features asked for, each once, in the order asked.
 fn wanted(include: Option<Vec<String>>) -> Result<Vec<String>, Error> {
     let include = include.unwrap_or_else(|| DEFAULT_INCLUDE.map(String::from).to_vec());
     let mut names: Vec<String> = Vec::new();
     for name in include {
-        if name == "diagnostics" {
+        if name == DIAGNOSTICS {
             const POINTER: &str = "a feature of editor/getContext; ask editor/getDiagnostics";
             return Err(Error::invalid("include", &Value::from(name), POINTER));
         }

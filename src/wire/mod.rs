@@ -5,11 +5,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::core::assemble::{assemble, assemble_diagnostics};
-use crate::core::context::{Code, Diagnostic, Diagnostics, Severity, Unavailable};
+use crate::core::context::{Code, Diagnostics, Unavailable};
+use crate::core::diagnostics;
 use crate::core::facts::Facts;
 use crate::core::lines::Lines;
-use crate::core::plan::{Method, Options, Plan, Request, plan};
-use crate::core::position::Range;
+use crate::core::plan::{DIAGNOSTICS, Method, Options, Plan, Request, plan};
+use crate::core::uri;
 
 /// What Lisp is told to gather, or why the request is refused.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,7 +56,8 @@ pub fn answer(
             }
         },
         Err(e) if method == "editor/getDiagnostics" => {
-            body(id_json, "result", &refused_diagnostics(&e.to_string(), not_checked))
+            let root = facts.root.as_deref();
+            body(id_json, "result", &refused_diagnostics(&e.to_string(), not_checked, root))
         }
         Err(e) => error_body(id_json, e.code(), &e.to_string()),
     }
@@ -75,18 +77,11 @@ pub fn frame(mut body: Vec<u8>) -> Vec<u8> {
     body
 }
 
-fn refused_diagnostics(reason: &str, not_checked: bool) -> Diagnostics {
-    let entry = Diagnostic {
-        uri: String::new(),
-        severity: Severity::Info,
-        source: Some("eca-context".into()),
-        code: None,
-        range: Range::default(),
-        message: format!("not checked: {reason}"),
-        distance: None,
-    };
+fn refused_diagnostics(reason: &str, not_checked: bool, root: Option<&str>) -> Diagnostics {
+    let uri = root.map(uri::from_path).unwrap_or_default();
+    let entry = diagnostics::not_checked(uri, reason);
     let unavailable = Unavailable {
-        capability: "diagnostics".into(),
+        capability: DIAGNOSTICS.into(),
         code: Code::Error,
         reason: reason.into(),
         retry: false,
