@@ -10,7 +10,7 @@ target_dir := $(or $(CARGO_TARGET_DIR),target)
 soext := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 module := lisp/eca-context-module-$(version).$(soext)
 
-.PHONY: help build bench demo test test-rust test-lisp test-schema schema lint setup clean
+.PHONY: help build bench soak demo test test-rust test-lisp test-schema schema lint setup clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -41,6 +41,10 @@ test-lisp: setup build test-rust
 
 bench: setup build ## Measure against Lisp on each of EMACSES, a table and one line a figure
 	@benches/run.sh
+
+soak: setup build ## Ask 5,000 times with edits between: nothing may grow
+	SOAK_REQUESTS=5000 ERT_MAX_SECONDS=1200 ERT_OUT=.test/soak tests/run-ert.sh tests/flow-test.el
+	@grep -h "^soak:" .test/soak/*.log
 
 test-schema: setup test-rust test-lisp ## Validate every answer of the tests by docs/schema.json
 	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md \

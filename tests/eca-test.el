@@ -315,6 +315,32 @@ Return what the server was sent, `initialize' first."
                (eca-context-eca--send session 1 "frame"))
       (eca-delete-session session))))
 
+(ert-deftest eca-test-the-server-dies-meanwhile ()
+  (eca-test-with-folder folder
+    (let* ((uri (eca-test-write (expand-file-name "a.el" folder) "a\n"))
+           (eca-context-symbol-functions '(eca-test-slow-symbol))
+           (eca-context-log-size 5)
+           (eca-context-log--entries nil)
+           (session (eca-create-session (list folder)))
+           (process (make-process :name "eca-context-cat" :command '("cat") :noquery t))
+           (timers (length timer-list)))
+      (unwind-protect
+          (progn
+            (setf (eca--session-process session) process)
+            (should (eq (eca-context-eca--handle
+                         #'ignore session
+                         (list :id 1 :method "editor/getContext"
+                               :params (list :uri uri :position '(:line 0 :character 0)
+                                             :include '("symbolAtPosition"))))
+                        :async))
+            (run-at-time 0.1 nil #'delete-process process)
+            (eca-test-wait (lambda () (seq-some (lambda (entry)
+                                                  (string-match-p "the server is gone" entry))
+                                                eca-context-log--entries))
+                           "note that the server is gone")
+            (should (= (length timer-list) timers)))
+        (eca-delete-session session)))))
+
 (ert-deftest eca-test-renamed-functions-are-refused ()
   (let ((eca-context-eca--needed '((eca-context-test-no-such-function 2))))
     (should (string-match-p "no-such-function" (eca-context-eca-install)))
