@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'flymake)
 (require 'imenu)
 (require 'json)
 (require 'seq)
@@ -24,11 +25,28 @@
 (require 'eca-context-diagnostics)
 (require 'eca-context-eca)
 (require 'eca-context-position)
-(require 'eca-stub)
+
+;; The real client where ECA_EMACS_DIR names it, else the stand-in.
+(defconst bench-real (let ((dir (getenv "ECA_EMACS_DIR")))
+                       (and dir (not (string-empty-p dir)) dir))
+  "The folder of the real eca-emacs, or nil.")
+(if (not bench-real)
+    (require 'eca-stub)
+  (add-to-list 'load-path bench-real)
+  (require 'eca))
+
+(declare-function eca-create-session "ext:eca-util" (workspace-roots) t)
+(declare-function eca-delete-session "ext:eca-util" (session) t)
+(declare-function eca-process--make-filter "ext:eca-process" (handle-msg) t)
+(declare-function eca--handle-message "ext:eca" (session json-data) t)
+(declare-function eca--session-process "ext:eca-util" (session) t)
+(declare-function eca-api-notify "ext:eca-api" (session &rest keys) t)
 
 (declare-function eca-context-module-answer "ext:eca-context-module"
                   (id method params options facts) t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (method params options) t)
+
+(defvar trusted-content)
 
 (defconst bench-divisor (string-to-number (or (getenv "BENCH_DIVISOR") "1"))
   "By what the sizes are divided; more than 1 only tells that the bench runs.")
@@ -148,7 +166,7 @@ They must return the same; BETWEEN is called after each."
 ;;;; diagnostics
 
 (defun bench-items (path n)
-  "Return N diagnostics of PATH in file order, as items; every hundredth is there twice."
+  "Return N diagnostics of PATH in file order; every hundredth is there twice."
   (let ((severities ["error" "warning" "info" "hint"])
         items)
     (dotimes (idx n)
@@ -277,64 +295,127 @@ They must return the same; BETWEEN is called after each."
    (number-sequence 0 26) "")
   "300 lines of Emacs Lisp, more or less.")
 
-(defun bench-context (folder)
-  "Measure one `editor/getContext' of a file in FOLDER, from write to read.
-The server measures ours; the peer is what Lisp cannot avoid."
+(defmacro bench-with-server (folder ask &rest body)
+  "Evaluate BODY with ASK bound to a function that has a server ask.
+It takes a method and params and returns (MS . RESULT).  The session is for
+FOLDER."
+  (declare (indent 2) (debug (form symbolp body)))
+  `(let* ((session (eca-create-session (list ,folder)))
+          (took nil)
+          (process (make-process
+                    :name "bench-server" :connection-type 'pipe :coding 'no-conversion
+                    :noquery t
+                    :command (list "python3" (expand-file-name "server.py" bench-folder))
+                    :filter (eca-process--make-filter
+                             (lambda (message)
+                               (if (equal (plist-get message :method) "bench/took")
+                                   (setq took (plist-get message :params))
+                                 (eca--handle-message session message))))))
+          (,ask (lambda (method params)
+                  (setq took nil)
+                  (garbage-collect)
+                  (eca-api-notify session :method "bench/ask"
+                                  :params (list :method method :params params))
+                  (while (and (not took) (process-live-p process))
+                    ;; Briefly: here, unlike in the command loop, a wait does not see a timer that a
+                    ;; timer makes.
+                    (accept-process-output process 0.0001))
+                  (cons (plist-get took :ms) (plist-get took :result)))))
+     (setf (cl-struct-slot-value 'eca--session 'process session) process)
+     (unwind-protect (progn ,@body)
+       (delete-process process)
+       (eca-delete-session session))))
+
+(defun bench-source (folder)
+  "Visit a file of 300 lines in FOLDER, loaded, and return (BUFFER . URI)."
   (let* ((path (expand-file-name "bench-source.el" folder))
          (uri (bench-write path (concat ";;; bench-source.el  -*- lexical-binding: t; -*-\n"
                                         bench-source "(provide 'bench-source)\n")))
-         (session (eca-create-session (list folder)))
-         (took nil)
-         (load-path (cons folder load-path))
-         ours-ms peer-ms)
+         (load-path (cons folder load-path)))
     (load path nil t)
-    (with-current-buffer (find-file-noselect path)
+    (cons (find-file-noselect path) uri)))
+
+(defun bench-context (folder)
+  "Measure one `editor/getContext' of a file in FOLDER, from write to read.
+The server measures ours; the peer is what Lisp cannot avoid."
+  (pcase-let ((`(,buffer . ,uri) (bench-source folder))
+              (ours-ms nil) (peer-ms nil))
+    (with-current-buffer buffer
       (goto-char (point-min))
       (search-forward "(bench-source-total-11 (")
       (search-backward "total-11")
-      (let* ((line (1- (line-number-at-pos nil t)))
-             (character (- (point) (line-beginning-position)))
-             (peer (lambda ()
-                     (list (bounds-of-thing-at-point 'symbol)
-                           (xref-backend-definitions
-                            'elisp (xref-backend-identifier-at-point 'elisp))
-                           (let ((imenu--index-alist nil))
-                             (funcall imenu-create-index-function)))))
-             (process (make-process
-                       :name "bench-server" :connection-type 'pipe :coding 'no-conversion
-                       :noquery t
-                       :command (list "python3" (expand-file-name "server.py" bench-folder)
-                                      uri (number-to-string line) (number-to-string character))
-                       :filter (eca-process--make-filter
-                                (lambda (message)
-                                  (if (equal (plist-get message :method) "bench/took")
-                                      (setq took (plist-get message :params))
-                                    (eca--handle-message session message)))))))
-        (setf (eca--session-process session) process)
+      (let ((params (list :uri uri
+                          :position (list :line (1- (line-number-at-pos nil t))
+                                          :character (- (point) (line-beginning-position)))))
+            (peer (lambda ()
+                    (list (bounds-of-thing-at-point 'symbol)
+                          (xref-backend-definitions
+                           'elisp (xref-backend-identifier-at-point 'elisp))
+                          (let ((imenu--index-alist nil))
+                            (funcall imenu-create-index-function))))))
         (eca-context-eca-install)
         (unwind-protect
-            (dotimes (n (if (> bench-divisor 1) 2 31))
-              (setq took nil)
-              ;; The index is kept as long as the text stays; measured is making it.
-              (clrhash eca-context-imenu--known)
-              (garbage-collect)
-              (eca-api-notify session :method "bench/ask")
-              (while (and (not took) (process-live-p process))
-                ;; Briefly: here, unlike in the command loop, a wait does not see a timer that a timer
-                ;; makes.
-                (accept-process-output process 0.0001))
-              (unless (equal (plist-get took :features) 3)
-                (error "context-three: not all is answered: %S" took))
-              (let ((ms (bench-ms peer)))
-                ;; The first one is to warm up.
-                (unless (zerop n)
-                  (push ms peer-ms)
-                  (push (plist-get took :ms) ours-ms))))
-          (eca-context-eca-uninstall)
-          (delete-process process)
-          (eca-delete-session session)))
+            (bench-with-server folder ask
+              (dotimes (n (if (> bench-divisor 1) 2 31))
+                ;; The index is kept as long as the text stays; measured is making it.
+                (clrhash eca-context-imenu--known)
+                (pcase-let ((`(,ms . ,result) (funcall ask "editor/getContext" params))
+                            (bare (bench-ms peer)))
+                  (dolist (key '(:symbolAtPosition :definitions :documentSymbols))
+                    (unless (plist-get result key)
+                      (error "context-three: %s is not answered: %S" key result)))
+                  ;; The first one is to warm up.
+                  (unless (zerop n)
+                    (push bare peer-ms)
+                    (push ms ours-ms)))))
+          (eca-context-eca-uninstall)))
       (kill-buffer))
     (bench-note "context-three" ours-ms peer-ms)))
+
+;;;; diagnostics-ready, diagnostics-after-edit
+
+(defun bench-check ()
+  "Have flymake check the current buffer and wait for its report."
+  (flymake-start)
+  (while (seq-difference (flymake-running-backends) (flymake-reporting-backends))
+    (accept-process-output nil 0.0001)))
+
+(defun bench-ready (folder)
+  "Measure `editor/getDiagnostics' of a file in FOLDER, from write to read.
+For a checked file the peer is the real eca-emacs, after an edit the checker."
+  (pcase-let ((`(,buffer . ,uri) (bench-source folder))
+              (ours-ms nil) (peer-ms nil) (edit-ms nil) (checker-ms nil)
+              (n-samples (if (> bench-divisor 1) 1 15)))
+    (call-process "git" nil nil nil "-C" folder "init" "-q")
+    (with-current-buffer buffer
+      (setq-local trusted-content :all
+                  flymake-diagnostic-functions '(elisp-flymake-byte-compile))
+      (flymake-mode 1)
+      (bench-check)
+      (bench-with-server folder ask
+        (eca-context-eca-install)
+        (unwind-protect
+            (dotimes (_ n-samples)
+              (pcase-let ((`(,ms . ,result) (funcall ask "editor/getDiagnostics" (list :uri uri))))
+                (unless (plist-get result :fresh)
+                  (error "diagnostics-ready: not fresh: %S" result))
+                (push ms ours-ms))
+              (goto-char (point-max))
+              (insert "\n(defun bench-more () bench-free)\n")
+              (pcase-let ((`(,ms . ,result) (funcall ask "editor/getDiagnostics" (list :uri uri))))
+                (unless (and (plist-get result :fresh) (plist-get result :diagnostics))
+                  (error "diagnostics-after-edit: not fresh: %S" result))
+                (push ms edit-ms))
+              (insert "\n")
+              (push (bench-ms #'bench-check) checker-ms))
+          (eca-context-eca-uninstall))
+        (when bench-real
+          (dotimes (_ (if (> bench-divisor 1) 1 3))
+            (push (car (funcall ask "editor/getDiagnostics" (list :uri uri))) peer-ms))))
+      (set-buffer-modified-p nil)
+      (kill-buffer))
+    (bench-note "diagnostics-ready" ours-ms peer-ms)
+    (bench-note "diagnostics-after-edit" edit-ms checker-ms)))
 
 ;;;; Running
 
@@ -368,7 +449,8 @@ The server measures ours; the peer is what Lisp cannot avoid."
                          ("positions" . ,#'bench-positions)
                          ("places" . ,(lambda () (bench-places folder)))
                          ("module-load" . ,#'bench-module-load)
-                         ("context" . ,(lambda () (bench-context folder)))))
+                         ("context" . ,(lambda () (bench-context folder)))
+                         ("ready" . ,(lambda () (bench-ready folder)))))
           (when (or (null only) (string-match-p only name))
             (funcall function)))
       (delete-directory folder t))

@@ -57,7 +57,7 @@
 
 (defun peers-name-bounds (name bol eol)
   "Return the bounds of the first whole NAME between BOL and EOL, a cons, or nil.
-Whole is what no word character touches, nor a character like `-' that NAME holds."
+Whole is what no word character touches, nor one like `-' that NAME holds."
   (let* ((case-fold-search nil)
          (length (length name))
          (edge (if (string-match-p "-" name) "[[:alnum:]_-]" "[[:alnum:]_]"))

@@ -13,6 +13,12 @@ trap 'rm -rf "$work"' EXIT
 export BENCH_FIGURES=$work/figures
 : >"$BENCH_FIGURES"
 
+# What the real eca-emacs needs, where it is the peer.
+packages=()
+for dir in /usr/share/emacs/site-lisp/elpa-src/{dash,s,f,ht,markdown-mode}-[0-9]*/; do
+    packages+=(-L "$dir")
+done
+
 for emacs in "${emacses[@]}"; do
     # Each Emacs compiles for itself what it runs.
     dir=$work/$(basename "$emacs")
@@ -21,6 +27,12 @@ for emacs in "${emacses[@]}"; do
     ln -s "$module" "$dir/eca-context-module-$version.so"
     run=(env HOME="$dir/home" "$emacs" -Q --batch
         --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' -L "$dir")
+    if [[ -n ${ECA_EMACS_DIR:-} ]]; then
+        run+=("${packages[@]}")
+        # Newer ones have it of their own.
+        [[ $("$emacs" --version | head -n 1) != *" 28."* ]] ||
+            run+=(-L "$(echo /usr/share/emacs/site-lisp/elpa-src/compat-[0-9]*)")
+    fi
     "${run[@]}" --eval '(setq byte-compile-error-on-warn nil)' -f batch-byte-compile "$dir"/*.el 2>"$dir/log" ||
         { cat "$dir/log" >&2; exit 1; }
     "${run[@]}" -l bench -f bench

@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
-"""A server that asks one editor/getContext whenever it is told to, and says how long the answer took.
+"""A server that asks what it is told to ask, and says how long the answer took.
 
-usage: server.py URI LINE CHARACTER
-
-On the notification `bench/ask` it writes the request; when the whole answer is read it sends
-`bench/took` with `ms`, from before the write to after the read, and how many `features` were answered.
+On the notification `bench/ask` (`method`, `params`) it writes the request; when the whole answer is
+read it sends `bench/took` with `ms`, from before the write to after the read, and the `result`.
 """
 
 import json
 import sys
 import time
-
-FEATURES = ["symbolAtPosition", "definitions", "documentSymbols"]
 
 
 def write(message):
@@ -29,18 +25,15 @@ def read():
 
 
 def main():
-    uri, line, character = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    params = {"uri": uri, "position": {"line": line, "character": character}, "include": FEATURES}
     n_asked = 0
-    while read() is not None:
+    while (told := read()) is not None:
+        asked = json.loads(told)["params"]
         n_asked += 1
         start = time.perf_counter()
-        write({"id": n_asked, "method": "editor/getContext", "params": params})
+        write({"id": n_asked, "method": asked["method"], "params": asked["params"]})
         body = read()
         ms = 1000 * (time.perf_counter() - start)
-        result = json.loads(body).get("result", {})
-        features = sum(1 for name in FEATURES if result.get(name))
-        write({"method": "bench/took", "params": {"ms": ms, "features": features}})
+        write({"method": "bench/took", "params": {"ms": ms, "result": json.loads(body).get("result")}})
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@
       (should (equal (nreverse names)
                      '("imenu-5000" "diagnostics-all-1000" "diagnostics-near-1000"
                        "diagnostics-all-10000" "diagnostics-near-10000" "positions-1000"
-                       "places-1000" "module-load" "context-three"))))))
+                       "places-1000" "module-load" "context-three"
+                       "diagnostics-ready" "diagnostics-after-edit"))))))
 
 (provide 'bench-test)
 ;;; bench-test.el ends here

@@ -51,6 +51,7 @@ FRAMES is a list whose car is a symbol; answers are pushed behind it."
             (eca-context-symbol-functions '(flow-test-symbol))
             (frames (list 'frames))
             (flow-test-delay 0.3))
+       (ignore frames)
        (find-file-noselect file)
        ,@body)))
 
