@@ -366,7 +366,8 @@ shows in the mode line, stays what it was."
                      (when (equal (jsonrpc-last-error server) err)
                        (eieio-oset server 'last-error last-error))
                      (funcall say nil (or (plist-get err :code) -1)))
-         :timeout-fn #'ignore)
+         ;; Its timer would outlive our answer.
+         :timeout nil)
       (error nil))))
 
 (defun eca-context-eglot--touch (server uri done)

@@ -571,6 +571,22 @@ That is on the second line, and the text is not flushed."
       (guest-write other (substring text 0 (1+ (string-match "\n" text))))
       (should (equal (eglot-test-lines (eglot-test-of-file other)) '(t))))))
 
+(ert-deftest eglot-test-nobody-visits-and-nobody-notices ()
+  (eglot-test-each-server
+    (let ((other (expand-file-name (concat "other." (file-name-extension file)) folder))
+          (server (eglot-current-server))
+          before)
+      (eglot-test-ask)
+      (guest-write other (replace-regexp-in-string "x" "other" text t))
+      (with-temp-buffer
+        (dotimes (_ 2)
+          (setq before (guest-snapshot))
+          (should (equal (eglot-test-lines (eglot-test-of-file other)) '(t 1)))
+          (eglot-test-until 5 (null (gethash server eca-context-eglot--closed)))
+          ;; jsonrpc takes each message in a timer, and keeps no match data, whoever asked.
+          (eglot-test-until 5 (not timer-list)))
+        (should-not (assq-delete-all :match-data (guest-difference before (guest-snapshot))))))))
+
 (ert-deftest eglot-test-nobody-visits-and-no-server ()
   (eglot-test-in folder
     (let ((file (expand-file-name "b.py" folder)))
