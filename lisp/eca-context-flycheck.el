@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'seq)
+(require 'eca-context)
 (require 'eca-context-job)
 (require 'eca-context-position)
 
@@ -31,6 +32,19 @@
 (defvar flycheck-current-errors)
 (defvar flycheck-last-status-change)
 (defvar flycheck-check-syntax-automatically)
+
+(defcustom eca-context-flycheck-columns
+  '((c/c++-gcc . byte) (c/c++-clang . byte) (sh-shellcheck . display)
+    (go-gofmt . byte) (go-build . byte) (go-vet . byte) (go-test . byte) (go-staticcheck . byte)
+    (rust . character) (rust-cargo . character) (rust-clippy . character)
+    (javascript-eslint . utf-16) (typescript-tslint . utf-16))
+  "What the columns of flycheck's checkers count.
+An alist of a checker and `character', `byte' (of UTF-8), `utf-16' (units) or
+`display' (columns on a terminal, tab stops 8 apart).  A checker that is not
+named counts characters, as flycheck itself takes for granted."
+  :type '(alist :key-type symbol
+                :value-type (choice (const character) (const byte) (const utf-16) (const display)))
+  :group 'eca-context)
 
 (defvar eca-context-flycheck--checked (make-hash-table :test #'eq :weakness 'key)
   "Buffers and the character tick at which the latest check of each began.")
@@ -190,7 +204,7 @@ The value is a list of (MESSAGE BEG . END)."
 Without a column it is the text of the line, without an end the symbol."
   (let* ((line (max 0 (+ (1- (or (flycheck-error-line err) 1)) n-lines)))
          (column (flycheck-error-column err))
-         (beg (eca-context-flycheck--point line column))
+         (beg (eca-context-flycheck--point err line column))
          (end-line (flycheck-error-end-line err))
          (end-column (flycheck-error-end-column err)))
     (save-excursion
@@ -199,7 +213,7 @@ Without a column it is the text of the line, without an end the symbol."
             (max beg
                  (cond
                   ((and column end-column)
-                   (eca-context-flycheck--point (max 0 (+ (1- (or end-line (flycheck-error-line err)
+                   (eca-context-flycheck--point err (max 0 (+ (1- (or end-line (flycheck-error-line err)
                                                                   1))
                                                           n-lines))
                                                 end-column))
@@ -207,11 +221,33 @@ Without a column it is the text of the line, without an end the symbol."
                   ((> (skip-syntax-forward "w_" (line-end-position)) 0) (point))
                   (t (min (1+ beg) (line-end-position)))))))))
 
-(defun eca-context-flycheck--point (line column)
-  "Return the buffer position of LINE, from 0, and COLUMN, from 1 or nil."
-  (let ((bol (or (eca-context-position-to-point line 0) (point-max))))
-    (min (+ bol (max 0 (1- (or column 1))))
-         (save-excursion (goto-char bol) (line-end-position)))))
+(defun eca-context-flycheck--point (err line column)
+  "Return the buffer position of LINE, from 0, and COLUMN of ERR, from 1 or nil.
+What a column is depends on the checker, see `eca-context-flycheck-columns'."
+  (let* ((bol (or (eca-context-position-to-point line 0) (point-max)))
+         (eol (save-excursion (goto-char bol) (line-end-position)))
+         (n-units (max 0 (1- (or column 1))))
+         (units (pcase (alist-get (flycheck-error-checker err) eca-context-flycheck-columns)
+                  ('byte #'eca-context-flycheck--n-bytes)
+                  ('display #'eca-context-flycheck--n-columns)
+                  ('utf-16 (lambda (char _) (if (<= #x10000 char #x10ffff) 2 1))))))
+    (if (not units)
+        (min (+ bol n-units) eol)
+      (let ((at 0))
+        (save-excursion
+          (goto-char bol)
+          (while (and (< at n-units) (< (point) eol))
+            (setq at (+ at (funcall units (char-after) at)))
+            (forward-char))
+          (point))))))
+
+(defun eca-context-flycheck--n-bytes (char _at)
+  "Return how many bytes CHAR has in UTF-8."
+  (cond ((< char #x80) 1) ((< char #x800) 2) ((< char #x10000) 3) ((< char #x110000) 4) (t 1)))
+
+(defun eca-context-flycheck--n-columns (char at)
+  "Return how many columns CHAR takes from the column AT, tab stops being 8 apart."
+  (if (eq char ?\t) (- 8 (% at 8)) (char-width char)))
 
 (defun eca-context-flycheck--elsewhere (err file)
   "Return ERR as an item of FILE, which is not the current buffer's.

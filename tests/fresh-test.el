@@ -252,5 +252,60 @@ the line and character of its start."
             (should (equal (fresh-test-ask uri 20) '(t))))))
     (eca-context-flycheck-unwatch)))
 
+;;;; The table: what real checkers say of tabs, emoji, CJK and CRLF, by hand
+
+(defun fresh-test-table (file text checker)
+  "Return what flycheck's CHECKER says of FILE with TEXT, as severity and range."
+  (should (require 'flycheck nil t))
+  (eca-context-flycheck-watch)
+  (unwind-protect
+      (guest-with-folder folder
+        (let* ((path (expand-file-name file folder))
+               (uri (guest-write path text)))
+          (with-current-buffer (let ((inhibit-message t)) (find-file-noselect path))
+            (setq-local flycheck-checkers (list checker))
+            (flycheck-mode 1)
+            (let ((result (plist-get (guest-ask "editor/getDiagnostics" (list :uri uri) nil 20)
+                                     :result)))
+              (should (eq (plist-get result :fresh) t))
+              (mapcar (lambda (found)
+                        (let* ((range (plist-get found :range))
+                               (start (plist-get range :start))
+                               (end (plist-get range :end)))
+                          (list (plist-get found :severity)
+                                (list (plist-get start :line) (plist-get start :character)
+                                      (plist-get end :line) (plist-get end :character))
+                                (plist-get found :message))))
+                      (plist-get result :diagnostics))))))
+    (eca-context-flycheck-unwatch)))
+
+(ert-deftest fresh-test-table-gcc ()
+  "GCC counts bytes where it reads from a pipe, as it does for flycheck."
+  (dolist (ending '("\n" "\r\n"))
+    (should (equal (fresh-test-table
+                    "a.c"
+                    (string-join '("int f(void) {" "\tconst char *x = \"😀變數\"; return bad1 + 1;"
+                                   "}" "" "int g(void) {" "\treturn 1" "}" "")
+                                 ending)
+                    'c/c++-gcc)
+                   '(("warning" (1 13 1 14) "unused variable ‘x’")
+                     ("error" (1 32 1 36) "‘bad1’ undeclared (first use in this function)")
+                     ("info" (1 32 1 36)
+                      "each undeclared identifier is reported only once for each function it appears in")
+                     ("warning" (2 0 2 1) "control reaches end of non-void function")
+                     ("error" (5 9 5 9) "expected ‘;’ before ‘}’ token"))))))
+
+(ert-deftest fresh-test-table-the-byte-compiler ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.el" folder))
+           (uri (guest-write file ";;; a.el  -*- lexical-binding: t -*-\r\n(defun fresh-test-g ()\r\n\t(list \"😀變數\" fresh-test-loose))\r\n\r\n(fresh-test-unknown)\r\n"))
+           (trusted-content :all))
+      (with-current-buffer (find-file-noselect file)
+        (setq-local flymake-diagnostic-functions '(elisp-flymake-byte-compile))
+        (flymake-mode 1)
+        (should (equal (fresh-test-ask uri 20)
+                       '(t ("reference to free variable ‘fresh-test-loose’" 2 14)
+                           ("the function ‘fresh-test-unknown’ is not known to be defined." 4 1))))))))
+
 (provide 'fresh-test)
 ;;; fresh-test.el ends here
