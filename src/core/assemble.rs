@@ -1,10 +1,12 @@
 //! Facts become the answer: merge, order, dedupe, cut, and say what was cut. It knows no editor.
 
+use std::rc::Rc;
+
 use super::context::{
     Code, Context, Diagnostic, Diagnostics, Document, Provenance, ProvenanceKind, Symbol,
     Truncation, Unavailable, from_word,
 };
-use super::diagnostics::{self, Near, severity_rank};
+use super::diagnostics::{self, Near};
 use super::facts::{DiagnosticFact, DocumentFacts, Facts, Outcome, Trouble};
 use super::lines::{Lines, snap, trimmed, utf16_len};
 use super::locations::{MAX_PREVIEW_CHARS, locations};
@@ -155,11 +157,10 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
     let mut items = diagnostics::unique(items);
     out.total = items.len() + facts.diagnostics_omitted.total;
     if let Some(least) = plan.min_severity {
-        items.retain(|d| severity_rank(&d.severity) <= least);
+        items.retain(|d| d.severity as u8 <= least);
     }
     let near = plan.position().map(Near::Position).or(plan.range.map(Near::Range));
-    let keys: Vec<(Range, u8)> =
-        items.iter().map(|d| (d.range, severity_rank(&d.severity))).collect();
+    let keys: Vec<(Range, u8)> = items.iter().map(|d| (d.range, d.severity as u8)).collect();
     let mut chosen: Vec<usize> = match near {
         Some(near) => diagnostics::near(&keys, near, plan.max_distance),
         None => (0..items.len()).collect(),
@@ -176,12 +177,23 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
         }
         chosen.truncate(limit);
     }
+    let mut last: Option<(String, Rc<str>)> = None;
     let mut items: Vec<Option<DiagnosticFact>> = items.into_iter().map(Some).collect();
+    out.diagnostics.reserve(chosen.len());
     for item_idx in chosen {
         let Some(d) = items[item_idx].take() else { continue };
+        // In file order: one file's items stand together.
+        let uri = match &last {
+            Some((file, uri)) if *file == d.file => Rc::clone(uri),
+            _ => {
+                let uri: Rc<str> = spelling(plan, &asked, &d.file, lines).into();
+                last = Some((d.file, Rc::clone(&uri)));
+                uri
+            }
+        };
         out.diagnostics.push(Diagnostic {
-            uri: spelling(plan, &asked, &d.file, lines),
-            severity: from_word(&d.severity).unwrap_or_default(),
+            uri,
+            severity: d.severity,
             source: d.source.map(diagnostics::tool_name),
             code: d.code,
             range: d.range,

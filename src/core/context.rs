@@ -4,6 +4,7 @@
 //! editor's client.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -264,7 +265,7 @@ pub enum SymbolKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Diagnostic {
     /// The file.
-    pub uri: String,
+    pub uri: Rc<str>,
     /// How bad it is.
     pub severity: Severity,
     /// The tool's own name.

@@ -157,7 +157,7 @@ pub(crate) fn unique(mut items: Vec<DiagnosticFact>) -> Vec<DiagnosticFact> {
             continue;
         }
         let mut seen = HashSet::new();
-        is_new.extend(rivals.iter().map(|d| seen.insert((severity_rank(&d.severity), &d.message))));
+        is_new.extend(rivals.iter().map(|d| seen.insert((d.severity as u8, &d.message))));
     }
     let mut is_new = is_new.into_iter();
     items.retain(|_| is_new.next().unwrap_or(true));
@@ -167,7 +167,7 @@ pub(crate) fn unique(mut items: Vec<DiagnosticFact>) -> Vec<DiagnosticFact> {
 /// What an empty answer carries that means "could not look": today's servers read nothing else.
 pub(crate) fn not_checked(uri: String, reason: &str) -> Diagnostic {
     Diagnostic {
-        uri,
+        uri: uri.into(),
         severity: Severity::Info,
         source: Some("eca-context".into()),
         code: None,
@@ -214,7 +214,8 @@ mod tests {
     fn problem() -> impl Strategy<Value = DiagnosticFact> {
         (0..5u32, 0..4u32, 0..3u32, 0..4u32, 0..5usize, 0..3u8).prop_map(|(sl, sc, n, ec, s, m)| {
             DiagnosticFact {
-                severity: SEVERITIES.get(s).copied().unwrap_or("odd").into(),
+                severity: from_word(SEVERITIES.get(s).copied().unwrap_or("odd"))
+                    .unwrap_or_default(),
                 range: Range::new(sl, sc, sl + n, if n == 0 { sc + ec } else { ec }),
                 message: m.to_string(),
                 ..DiagnosticFact::default()
@@ -266,7 +267,7 @@ mod tests {
             let n_first = first.len();
             let all: Vec<_> = first.iter().chain(&second).cloned().collect();
             let keys: Vec<_> =
-                all.iter().map(|d| (d.range, severity_rank(&d.severity))).collect();
+                all.iter().map(|d| (d.range, d.severity as u8)).collect();
             let choice = choose(&keys, &plan.wanted());
             let (mut some_first, mut some_second) = (Vec::new(), Vec::new());
             for &item_idx in &choice.item_idxs {

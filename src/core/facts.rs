@@ -4,8 +4,12 @@
 //! Every type reads from a map (fixtures, plists) or from a sequence in field order (hot lists, as
 //! Lisp vectors). Lines and characters count from 0, characters in UTF-16 units.
 
+use std::fmt;
+
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::context::{Severity, from_word};
 use super::position::{Position, Range};
 
 /// Everything known about one request, feature by feature; never fails as a whole.
@@ -171,11 +175,27 @@ pub struct IndexEntry {
 pub struct DiagnosticFact {
     /// Absolute path; empty: the file asked about.
     pub file: String,
-    /// `error`, `warning`, `info`, `hint`; anything else is `error`.
-    pub severity: String,
+    /// A word; what is none of the four is `error`.
+    #[serde(deserialize_with = "severity")]
+    pub severity: Severity,
     /// The tool's name, or the checker's function or symbol name to be stripped.
     pub source: Option<String>,
     pub code: Option<String>,
     pub range: Range,
     pub message: String,
+}
+
+/// The severity that a word names; `error` for any other.
+fn severity<'de, D: Deserializer<'de>>(d: D) -> Result<Severity, D::Error> {
+    struct Word;
+    impl Visitor<'_> for Word {
+        type Value = Severity;
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a severity")
+        }
+        fn visit_str<E: de::Error>(self, word: &str) -> Result<Severity, E> {
+            Ok(from_word(word).unwrap_or_default())
+        }
+    }
+    d.deserialize_str(Word)
 }

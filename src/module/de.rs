@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
+use std::rc::Rc;
 
 use emacs::{Env, ErrorKind, ModuleError, Value, Vector};
 use serde::de::{
@@ -32,7 +33,7 @@ emacs::use_symbols! {
 }
 
 /// A string of at most this many bytes is read in one call.
-const MAX_SHORT_BYTES: usize = 511;
+const MAX_SHORT_BYTES: usize = 255;
 
 /// A Lisp value that is not of the wanted shape, or a Lisp signal while it was read.
 #[derive(Debug, Error)]
@@ -91,31 +92,36 @@ struct Known<'e> {
 
 #[derive(Default)]
 struct Slot<'e> {
-    texts: Vec<(Value<'e>, String)>,
+    texts: Vec<(Value<'e>, Rc<str>)>,
     /// How many texts more were read than found here; a slot that is of no use is given up.
     n_missed: u32,
 }
 
 impl<'e> Known<'e> {
-    fn text(&self, slot: usize, value: Value<'e>) -> Option<String> {
+    fn text(&self, slot: usize, value: Value<'e>) -> Option<Text> {
         let slots = &mut *self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(slot).filter(|slot| slot.n_missed < 16) else {
-            return short_text(value);
+            return short_text(value).map(Text::New);
         };
         if let Some((_, text)) = slot.texts.iter().find(|(known, _)| *known == value) {
             slot.n_missed = 0;
-            return Some(text.clone());
+            return Some(Text::Known(Rc::clone(text)));
         }
         let text = short_text(value)?;
-        let known = (value, text.clone());
+        let known = (value, Rc::from(text.as_str()));
         if slot.texts.len() < MAX_KNOWN {
             slot.texts.push(known);
         } else {
             slot.texts[slot.n_missed as usize % MAX_KNOWN] = known;
         }
         slot.n_missed += 1;
-        Some(text)
+        Some(Text::New(text))
     }
+}
+
+enum Text {
+    New(String),
+    Known(Rc<str>),
 }
 
 /// One U+FFFD for each code point or byte that UTF-8 does not have: Emacs writes a surrogate in three
@@ -325,11 +331,12 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        if !self.value.is_not_nil() || self.value == *null_keyword {
-            return visitor.visit_string(String::new());
-        }
         match self.known.text(self.slot, self.value) {
-            Some(text) => visitor.visit_string(text),
+            Some(Text::New(text)) => visitor.visit_string(text),
+            Some(Text::Known(text)) => visitor.visit_str(&text),
+            None if !self.value.is_not_nil() || self.value == *null_keyword => {
+                visitor.visit_string(String::new())
+            }
             None => self.deserialize_any(visitor),
         }
     }

@@ -50,14 +50,19 @@ pub fn answer(
     let not_checked = options.not_checked;
     match plan(&Request { method: method.into(), params, options }) {
         Ok(plan) => match plan.method {
-            Method::GetContext => body(id_json, "result", &assemble(&plan, facts, lines)),
+            Method::GetContext => {
+                body(id_json, "result", &assemble(&plan, facts, lines), BODY_BYTES)
+            }
             Method::GetDiagnostics => {
-                body(id_json, "result", &assemble_diagnostics(&plan, facts, lines))
+                let found = assemble_diagnostics(&plan, facts, lines);
+                let capacity = BODY_BYTES + DIAGNOSTIC_BYTES * found.diagnostics.len();
+                body(id_json, "result", &found, capacity)
             }
         },
         Err(e) if method == "editor/getDiagnostics" => {
             let root = facts.root.as_deref();
-            body(id_json, "result", &refused_diagnostics(&e.to_string(), not_checked, root))
+            let refused = refused_diagnostics(&e.to_string(), not_checked, root);
+            body(id_json, "result", &refused, BODY_BYTES)
         }
         Err(e) => error_body(id_json, e.code(), &e.to_string()),
     }
@@ -65,7 +70,7 @@ pub fn answer(
 
 /// The body of a JSON-RPC error.
 pub fn error_body(id_json: &str, code: i32, message: &str) -> Vec<u8> {
-    body(id_json, "error", &json!({"code": code, "message": message}))
+    body(id_json, "error", &json!({"code": code, "message": message}), BODY_BYTES)
 }
 
 /// `body` behind its header, as it goes on the wire.
@@ -94,8 +99,16 @@ fn refused_diagnostics(reason: &str, not_checked: bool, root: Option<&str>) -> D
 }
 
 /// The body with `value` as its `key`, written once: it may be large.
-fn body<T: Serialize>(id_json: &str, key: &str, value: &T) -> Vec<u8> {
-    let mut body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id_json},\"{key}\":").into_bytes();
+/// Room for the head of a body, and for what most answers hold.
+const BODY_BYTES: usize = 4096;
+/// What a diagnostic takes, as a guess.
+const DIAGNOSTIC_BYTES: usize = 320;
+
+fn body<T: Serialize>(id_json: &str, key: &str, value: &T, capacity: usize) -> Vec<u8> {
+    let mut body = Vec::with_capacity(capacity);
+    body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    body.extend_from_slice(id_json.as_bytes());
+    body.extend_from_slice(format!(",\"{key}\":").as_bytes());
     serde_json::to_writer(&mut body, value)
         .expect("our own types have string keys and finite numbers, and memory takes them");
     body.push(b'}');
