@@ -99,8 +99,13 @@ They must return the same; BETWEEN is called after each."
 
 (defun bench-write (file text)
   "Write TEXT into FILE and return its URI."
+  (make-directory (file-name-directory file) t)
   (let ((coding-system-for-write 'utf-8-unix))
     (write-region text nil file nil 'silent))
+  (bench-uri file))
+
+(defun bench-uri (file)
+  "Return the URI of FILE."
   (concat "file://" (url-hexify-string file (cons ?/ url-unreserved-chars))))
 
 (defun bench-document (path n-lines)
@@ -417,6 +422,65 @@ For a checked file the peer is the real eca-emacs, after an edit the checker."
     (bench-note "diagnostics-ready" ours-ms peer-ms)
     (bench-note "diagnostics-after-edit" edit-ms checker-ms)))
 
+;;;; stress
+
+(defun bench-hold (path n)
+  "Visit PATH, a file of 2 N lines, in a buffer of which flymake holds N problems."
+  (bench-write path (mapconcat (lambda (idx) (format "\titem%d = \"é😀\"\n" idx))
+                               (number-sequence 1 (* 2 n)) ""))
+  (with-current-buffer (find-file-noselect path)
+    (let (found)
+      (goto-char (point-min))
+      (dotimes (idx n)
+        (forward-line 2)
+        (push (flymake-make-diagnostic (current-buffer) (1+ (point)) (+ (point) 5) :warning
+                                       (format "problem %d" idx))
+              found))
+      (setq-local flymake-diagnostic-functions
+                  (list (lambda (report &rest _) (funcall report found))))
+      (flymake-mode 1)
+      (bench-check)
+      (current-buffer))))
+
+(defun bench-answer (params folder n)
+  "Return how many ms `editor/getDiagnostics' with PARAMS takes in FOLDER.
+It must tell of N problems."
+  (let* ((frame nil)
+         (ms (bench-ms (lambda ()
+                         (eca-context-answer 1 "editor/getDiagnostics" params
+                                             (list :roots (list folder)
+                                                   :deadline (+ (float-time) 20))
+                                             (lambda (said) (setq frame said)))
+                         (while (not frame) (accept-process-output nil 0.0001))))))
+    (unless (string-search (format "\"total\":%d" n) frame)
+      (error "stress: not %d problems: %s" n (substring frame 0 (min 500 (length frame)))))
+    ms))
+
+(defun bench-stress (folder)
+  "Measure many problems in one buffer and in many buffers of files in FOLDER."
+  (let* ((n-many (bench-size 10000))
+         (n-files (bench-size 200))
+         (n-samples (if (> bench-divisor 1) 1 5))
+         (one (expand-file-name "stress.txt" folder))
+         (buffer (bench-hold one n-many))
+         all near)
+    (dotimes (_ n-samples)
+      (push (bench-answer (list :uri (bench-uri one) :limit 10000) folder n-many) all)
+      (push (bench-answer (list :uri (bench-uri one) :position '(:line 500 :character 3))
+                          folder n-many)
+            near))
+    (kill-buffer buffer)
+    (bench-note "stress-all-10000" all nil)
+    (bench-note "stress-near-10000" near nil)
+    (let ((buffers (mapcar (lambda (idx)
+                             (bench-hold (expand-file-name (format "stress/%d.txt" idx) folder) 50))
+                           (number-sequence 1 n-files)))
+          samples)
+      (dotimes (_ n-samples)
+        (push (bench-answer '(:limit 10000) folder (* 50 n-files)) samples))
+      (mapc #'kill-buffer buffers)
+      (bench-note "stress-200x50" samples nil))))
+
 ;;;; Running
 
 (defun bench-report ()
@@ -450,7 +514,8 @@ For a checked file the peer is the real eca-emacs, after an edit the checker."
                          ("places" . ,(lambda () (bench-places folder)))
                          ("module-load" . ,#'bench-module-load)
                          ("context" . ,(lambda () (bench-context folder)))
-                         ("ready" . ,(lambda () (bench-ready folder)))))
+                         ("ready" . ,(lambda () (bench-ready folder)))
+                         ("stress" . ,(lambda () (bench-stress folder)))))
           (when (or (null only) (string-match-p only name))
             (funcall function)))
       (delete-directory folder t))

@@ -26,7 +26,9 @@ KEY says in the result what the outcomes are about."
 
 (cl-defstruct (eca-context-job (:copier nil))
   "ALL the chains, those not over, those that wait to compute, and the end."
-  all chains waiting deadline timer done)
+  all chains waiting deadline timer done
+  ;; Turns to be taken, (CHAIN FUNCTION . ARGUMENTS), and the timer that takes them.
+  queue pump)
 
 (defun eca-context-job-run (chains deadline done)
   "Ask the functions of CHAINS and call DONE once, at DEADLINE or before.
@@ -62,10 +64,41 @@ that is before the job's own, so that what is known then is not lost."
 (defun eca-context-job--later (chain seconds function &rest arguments)
   "Call FUNCTION with ARGUMENTS in SECONDS, unless CHAIN is done by then.
 FUNCTION nil only takes back what was to be called."
-  (when (eca-context-job--chain-timer chain)
-    (cancel-timer (eca-context-job--chain-timer chain)))
-  (setf (eca-context-job--chain-timer chain)
-        (and function (apply #'run-at-time (max 0 seconds) nil function arguments))))
+  (let ((timer (eca-context-job--chain-timer chain))
+        (job (eca-context-job--chain-job chain)))
+    (when (timerp timer)
+      (cancel-timer timer))
+    (setf (eca-context-job--chain-timer chain)
+          (cond ((null function) nil)
+                ((> seconds 0) (apply #'run-at-time seconds nil function arguments))
+                (t (let ((turn (cons chain (cons function arguments))))
+                     (setf (eca-context-job-queue job)
+                           (nconc (eca-context-job-queue job) (list turn)))
+                     (eca-context-job--arm job)
+                     turn))))))
+
+(defun eca-context-job--arm (job)
+  "See that the turns of JOB are taken."
+  (unless (eca-context-job-pump job)
+    (setf (eca-context-job-pump job) (run-at-time 0 nil #'eca-context-job--pump job))))
+
+(defconst eca-context-job--slice 0.005
+  "For how many seconds turns are taken one after another, unless the user types.")
+
+(defun eca-context-job--pump (job)
+  "Take the next turns of JOB."
+  (setf (eca-context-job-pump job) nil)
+  (let ((until (+ (float-time) eca-context-job--slice)))
+    (while (let ((turn (pop (eca-context-job-queue job))))
+             ;; Before the call: it may wait, and the others need not wait with it.
+             (when (eca-context-job-queue job)
+               (eca-context-job--arm job))
+             (when (and turn (eq turn (eca-context-job--chain-timer (car turn))))
+               (setf (eca-context-job--chain-timer (car turn)) nil)
+               (apply (cadr turn) (cddr turn)))
+             (and (eca-context-job-queue job)
+                  (< (float-time) until)
+                  (not (input-pending-p)))))))
 
 (defun eca-context-job--step (chain)
   "Ask the next function of CHAIN."
@@ -147,8 +180,9 @@ FUNCTION nil only takes back what was to be called."
         result)
     (when done
       (setf (eca-context-job-done job) nil)
-      (when (eca-context-job-timer job)
-        (cancel-timer (eca-context-job-timer job)))
+      (dolist (timer (list (eca-context-job-timer job) (eca-context-job-pump job)))
+        (when timer
+          (cancel-timer timer)))
       (dolist (chain (eca-context-job-all job))
         (let ((key (eca-context-job--chain-key chain)))
           (setq result (plist-put result key

@@ -33,7 +33,8 @@
                      '("imenu-5000" "diagnostics-all-1000" "diagnostics-near-1000"
                        "diagnostics-all-10000" "diagnostics-near-10000" "positions-1000"
                        "places-1000" "module-load" "context-three"
-                       "diagnostics-ready" "diagnostics-after-edit"))))))
+                       "diagnostics-ready" "diagnostics-after-edit"
+                       "stress-all-10000" "stress-near-10000" "stress-200x50"))))))
 
 (provide 'bench-test)
 ;;; bench-test.el ends here

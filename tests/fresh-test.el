@@ -78,7 +78,7 @@ the line and character of its start."
     ;; At once, for nothing has changed.
     (let ((start (float-time)))
       (should (equal (fresh-test-ask uri) '(t ("bad word" 1 1))))
-      (should (< (- (float-time) start) 0.15))
+      (should (< (- (float-time) start) 1))
       (should (= fresh-test-n-checks 1)))
     (goto-char (point-max))
     (insert "more BAD\n")
@@ -139,7 +139,7 @@ the line and character of its start."
 (ert-deftest fresh-test-typing-stays-alive ()
   "While a checker takes its time, timers of 10 ms run on time."
   (fresh-test-with "one BAD\n"
-    (setq fresh-test-delay 1.5)
+    (setq fresh-test-delay 5)
     (flymake-mode 1)
     (let* (gaps
            (last (float-time))
@@ -170,7 +170,7 @@ the line and character of its start."
         ;; Nothing has changed since: at once.
         (let ((start (float-time)))
           (fresh-test-ask uri)
-          (should (< (- (float-time) start) 0.15)))))))
+          (should (< (- (float-time) start) 1)))))))
 
 ;;;; flycheck
 
@@ -215,7 +215,7 @@ the line and character of its start."
     (should (equal (fresh-test-ask uri) '(t ("bad word" 1 4))))
     (let ((start (float-time)) (n-checks fresh-test-n-checks))
       (should (equal (fresh-test-ask uri) '(t ("bad word" 1 4))))
-      (should (< (- (float-time) start) 0.15))
+      (should (< (- (float-time) start) 1))
       (should (= fresh-test-n-checks n-checks)))
     (goto-char (point-min))
     (insert "a BAD\n")
