@@ -78,7 +78,7 @@ FUNCTION nil only takes back what was to be called."
                      turn))))))
 
 (defun eca-context-job--arm (job)
-  "See that the turns of JOB are taken."
+  "Have what waits in the queue of JOB called."
   (unless (eca-context-job-pump job)
     (setf (eca-context-job-pump job) (run-at-time 0 nil #'eca-context-job--pump job))))
 
@@ -86,7 +86,7 @@ FUNCTION nil only takes back what was to be called."
   "For how many seconds turns are taken one after another, unless the user types.")
 
 (defun eca-context-job--pump (job)
-  "Take the next turns of JOB."
+  "Call what is next in the queue of JOB."
   (setf (eca-context-job-pump job) nil)
   (let ((until (+ (float-time) eca-context-job--slice)))
     (while (let ((turn (pop (eca-context-job-queue job))))
