@@ -166,7 +166,10 @@ in its buffer and LATEST the longest time in seconds from one key to the next."
                    :name "job-test-user" :connection-type 'pty :noquery t
                    :filter #'ignore
                    :command (list (expand-file-name invocation-name invocation-directory)
-                                  "-nw" "-Q" "-L" (file-name-directory (locate-library
+                                  "-nw" "-Q" "--eval"
+                                  "(setq native-comp-jit-compilation nil \
+native-comp-deferred-compilation nil)"
+                                  "-L" (file-name-directory (locate-library
                                                                         "eca-context-job"))
                                   "-l" (expand-file-name "job-user.el" job-test-folder)
                                   "--eval" (format "(job-user-start %S)" out)))))
