@@ -425,9 +425,9 @@ For a checked file the peer is the real eca-emacs, after an edit the checker."
 ;;;; stress
 
 (defun bench-hold (path n)
-  "Visit PATH, a file of 2 N lines, in a buffer of which flymake holds N problems."
+  "Visit PATH, a file of 2 N + 1 lines, of which flymake holds N problems."
   (bench-write path (mapconcat (lambda (idx) (format "\titem%d = \"é😀\"\n" idx))
-                               (number-sequence 1 (* 2 n)) ""))
+                               (number-sequence 0 (* 2 n)) ""))
   (with-current-buffer (find-file-noselect path)
     (let (found)
       (goto-char (point-min))
