@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'eca-context)
 (require 'eca-context-flycheck)
@@ -33,33 +34,46 @@ build files, does not belong here: the agent may ask about any file."
   :type '(repeat symbol)
   :group 'eca-context)
 
+(defvar eca-context-background--timers (make-hash-table :test #'eq :weakness 'key)
+  "Background buffers and the timers that their modes have started.")
+
 (defun eca-context-background-buffer (path)
-  "Return a new hidden buffer with the text of PATH, in its mode without hooks."
-  (let ((buffer (generate-new-buffer " *eca-context*" t)))
-    (with-current-buffer buffer
-      (let ((enable-local-variables nil)
-            (enable-local-eval nil)
-            (enable-dir-local-variables nil)
-            (inhibit-interaction t)
-            (inhibit-message t)
-            (message-log-max nil)
-            (find-file-hook nil))
-        (condition-case nil
-            (progn
-              (insert-file-contents path)
-              (setq default-directory (file-name-directory path))
-              (let ((buffer-file-name path))
-                (delay-mode-hooks (set-auto-mode t)))
-              (set-buffer-modified-p nil))
-          (error nil))))
+  "Return a new hidden buffer with the text of PATH, in its mode without hooks.
+A file that cannot be read is an error."
+  (let* ((buffer-list-update-hook nil)
+         (buffer (generate-new-buffer " *eca-context*"))
+         (timers (append timer-list timer-idle-list)))
+    (condition-case err
+        (with-current-buffer buffer
+          (let ((enable-local-variables nil)
+                (enable-local-eval nil)
+                (enable-dir-local-variables nil)
+                (inhibit-interaction t)
+                (inhibit-message t)
+                (message-log-max nil)
+                (find-file-hook nil))
+            (insert-file-contents path)
+            (setq default-directory (file-name-directory path))
+            (condition-case nil
+                (let ((buffer-file-name path))
+                  (delay-mode-hooks (set-auto-mode t)))
+              (error nil))
+            (set-buffer-modified-p nil)))
+      (error (eca-context-background-kill buffer)
+             (signal (car err) (cdr err))))
+    (puthash buffer (seq-difference (append timer-list timer-idle-list) timers #'eq)
+             eca-context-background--timers)
     buffer))
 
 (defun eca-context-background-kill (buffer)
-  "Kill BUFFER, which `eca-context-background-buffer' made, without hooks."
+  "Kill BUFFER, which `eca-context-background-buffer' made, and its mode's timers.
+Only what its mode has put there is told."
   (when (buffer-live-p buffer)
-    (let ((kill-buffer-hook nil)
+    (mapc #'cancel-timer (gethash buffer eca-context-background--timers))
+    (let ((buffer-list-update-hook nil)
           (kill-buffer-query-functions nil))
-      (kill-buffer buffer))))
+      (cl-letf (((default-value 'kill-buffer-hook) nil))
+        (kill-buffer buffer)))))
 
 (defun eca-context-background-diagnostics (request callback)
   "Have the user's own checkers look at the current background buffer.

@@ -88,20 +88,19 @@ in the caller.  An unusable module is an error here."
   (run-at-time
    0 nil
    (lambda ()
-     (let ((refuse (lambda (err)
-                     (funcall send (eca-context-module-error-frame
-                                    id -32603
-                                    (concat "eca-context: " (error-message-string err)))))))
+     (let ((answer (lambda (facts)
+                     (funcall send
+                              (condition-case err
+                                  (eca-context-module-answer
+                                   id method params (eca-context-options) facts)
+                                (error (eca-context-module-error-frame
+                                        id -32603 (concat "eca-context: "
+                                                          (error-message-string err)))))))))
        (condition-case err
            (save-match-data
-             (eca-context-collect
-              method params context
-              (lambda (facts)
-                (condition-case err
-                    (funcall send (eca-context-module-answer
-                                   id method params (eca-context-options) facts))
-                  (error (funcall refuse err))))))
-         (error (funcall refuse err)))))))
+             (eca-context-collect method params context answer))
+         (error (funcall answer (list :trouble (list :code "error"
+                                                     :reason (error-message-string err))))))))))
 
 (defun eca-context-collect (method params context done)
   "Gather facts for METHOD with PARAMS under CONTEXT; call DONE once with them."
@@ -137,12 +136,31 @@ in the caller.  An unusable module is an error here."
            return file))
 
 (defun eca-context-collect--excluded-p (file)
-  "Return non-nil if the user excludes FILE, by the name given or by its true name."
-  (let ((case-fold-search nil)
+  "Return non-nil if the user excludes FILE, by the name given or by its true name.
+A backup or an autosave of an excluded file is excluded, too."
+  (let ((case-fold-search t)
         (names (list file (if (file-remote-p file) file (file-truename file)))))
-    (seq-some (lambda (regexp)
-                (seq-some (lambda (name) (string-match-p regexp name)) names))
-              eca-context-excluded-files)))
+    (seq-some (lambda (name)
+                (let ((original (eca-context-collect--original name)))
+                  (seq-some (lambda (regexp)
+                              (or (string-match-p regexp name) (string-match-p regexp original)))
+                            eca-context-excluded-files)))
+              names)))
+
+(defun eca-context-collect--original (file)
+  "Return the name of the file that FILE is a backup, an autosave or a lock of."
+  (let ((name (file-name-nondirectory file)))
+    (concat (file-name-directory file)
+            (cond ((string-match "\\`\\.?#\\(.+?\\)#?\\'" name) (match-string 1 name))
+                  ((string-match "\\`\\(.+?\\)\\(\\.~[^~]+\\)?~\\'" name) (match-string 1 name))
+                  (t name)))))
+
+(defun eca-context-collect--connected-p (path)
+  "Return non-nil if PATH is on this machine, or on one with a live connection.
+For a remote name alone, TRAMP is not even loaded: that starts programs."
+  (or (not (string-match-p "\\`/[^/:|]+[|:]" path))
+      (and (featurep 'tramp)
+           (or (not (file-remote-p path)) (file-remote-p path nil t)))))
 
 (defun eca-context-collect--inside-p (file roots)
   "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
@@ -161,7 +179,8 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
           (and (equal method "editor/getContext")
                '("no-file" . "no file was named and none of the workspace is open")))
          ((null path) (cons "unsupported-scheme" (format "only file: URIs are answered, not %s" uri)))
-         ((and (file-remote-p path) (not (file-remote-p path nil t)))
+         ((string-search "\0" path) '("not-found" . "there is no such file"))
+         ((not (eca-context-collect--connected-p path))
           '("remote" . "there is no live connection to that host"))
          ((eca-context-collect--excluded-p path)
           '("excluded" . "the user excludes this file"))
@@ -170,6 +189,7 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
           '("outside-workspace" . "the file lies outside the workspace folders"))
          ((not (file-exists-p path)) (cons "not-found" "there is no such file"))
          ((not (file-regular-p path)) (cons "not-a-file" "that is no regular file"))
+         ((not (file-readable-p path)) '("error" . "the file cannot be read"))
          ((let ((size (file-attribute-size (file-attributes path))))
             (and large-file-warning-threshold (> size large-file-warning-threshold)))
           (cons "too-large" "the file is over `large-file-warning-threshold'")))))
@@ -396,7 +416,7 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
 (defun eca-context-collect--shown-p (file roots)
   "Return non-nil if FILE, a name or nil, lies in ROOTS and is not excluded."
   (and file
-       (or (not (file-remote-p file)) (file-remote-p file nil t))
+       (eca-context-collect--connected-p file)
        (not (eca-context-collect--excluded-p file))
        (eca-context-collect--inside-p file roots)))
 

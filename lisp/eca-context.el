@@ -60,9 +60,10 @@ Agents read an empty list as \"clean\"."
   :group 'eca-context)
 
 (defcustom eca-context-excluded-files
-  '("/\\.env\\(\\.[^/]*\\)?\\'" "\\.gpg\\'" "\\.pem\\'" "\\.key\\'" "/\\.netrc\\'"
+  '("/\\.env\\(rc\\|\\.[^/]*\\)?\\'" "\\.gpg\\'" "\\.pem\\'" "\\.key\\'" "/\\.netrc\\'"
     "/\\.authinfo\\(\\.[^/]*\\)?\\'" "/id_\\(rsa\\|dsa\\|ecdsa\\|ed25519\\)\\'")
-  "Regexps of absolute file names that appear nowhere in an answer."
+  "Regexps of absolute file names that appear nowhere in an answer.
+Case does not matter; backups and autosaves of such files count as such."
   :type '(repeat regexp)
   :group 'eca-context)
 

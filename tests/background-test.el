@@ -123,5 +123,11 @@
         (should (equal (nth 2 (background-test-diagnostics uri)) "no-provider")))
       (should-not background-test-evil))))
 
+(ert-deftest background-test-what-a-mode-starts-goes ()
+  "The mode for XML validates in idle timers."
+  (guest-with-folder folder
+    (let ((uri (guest-write (expand-file-name "a.xml" folder) "<a><b>c</b></a>\n")))
+      (should (equal (cadr (background-test-context uri)) "<a><b>c</b></a>")))))
+
 (provide 'background-test)
 ;;; background-test.el ends here

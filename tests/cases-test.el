@@ -263,6 +263,34 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
         (should (eq (plist-get (plist-get result :document) :diskNewer) t)))
       (should (equal (with-current-buffer buffer (buffer-string)) "one\nunsaved\n")))))
 
+(ert-deftest cases-excluded-however-it-is-called ()
+  (guest-with-folder folder
+    (dolist (name '(".env" ".env.local" ".envrc" ".env~" "#.env#" ".env.~3~" "key.pem~" "SERVER.KEY"
+                    ".netrc" ".authinfo" "id_ed25519"))
+      (let ((uri (guest-write (expand-file-name name folder) "secret=1\n")))
+        (should (equal (cons name (cases-test-code
+                                   (list :uri uri :position '(:line 0) :symbol "nope")))
+                       (list name "excluded" "the user excludes this file")))))
+    (dolist (name '("env" "environment.el" "key.pem.md" "a~" "#a#"))
+      (let ((uri (guest-write (expand-file-name name folder) "word\n")))
+        (should (equal (cons name (cases-test-symbol uri 0 1)) (list name "word" 0 0 4)))))))
+
+(ert-deftest cases-odd-names-are-no-fault ()
+  (guest-with-folder folder
+    (dolist (method '("editor/getContext" "editor/getDiagnostics"))
+      (pcase-dolist (`(,uri ,code) `((,(concat "file://" folder "a%00b") "not-found")
+                                     (,(concat "file://" folder "a%0Ab") "not-found")
+                                     ("file:///ssh:nohost.invalid:/x" "remote")
+                                     ("file:///sudo::/etc/passwd" "remote")
+                                     ("file:" "unsupported-scheme") ("" "unsupported-scheme")))
+        (let ((answer (guest-ask method (list :uri uri) (list folder))))
+          (should-not (plist-get answer :error))
+          (should (equal (list uri (plist-get (car (plist-get (plist-get answer :result)
+                                                              :unavailable))
+                                              :code))
+                         (list uri code))))))
+    (should-not (featurep 'tramp-sh))))
+
 ;;;; Definitions
 
 (ert-deftest cases-c24-places-that-are-gone ()

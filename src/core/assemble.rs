@@ -147,7 +147,10 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                 out.unavailable.push(Unavailable {
                     capability: DIAGNOSTICS.into(),
                     code: Code::NoProvider,
-                    reason: "no checker is active in this file".into(),
+                    reason: match plan.uri {
+                        Some(_) => "no checker is active in this file".into(),
+                        None => "no checker is active in an open file of the workspace".into(),
+                    },
                     retry: false,
                 });
             }
