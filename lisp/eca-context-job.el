@@ -16,6 +16,9 @@
 (require 'seq)
 (require 'timer)
 
+(defvar warning-minimum-level)
+(defvar warning-minimum-log-level)
+
 (cl-defstruct (eca-context-job--chain (:copier nil) (:constructor eca-context-job-chain))
   "The functions of one hook, asked in BUFFER at POINT (or nil) with REQUEST.
 KEY says in the result what the outcomes are about."
@@ -26,9 +29,7 @@ KEY says in the result what the outcomes are about."
 
 (cl-defstruct (eca-context-job (:copier nil))
   "ALL the chains, those not over, those that wait to compute, and the end."
-  all chains waiting deadline timer done
-  ;; Turns to be taken, (CHAIN FUNCTION . ARGUMENTS), and the timer that takes them.
-  queue pump)
+  all chains waiting deadline timer done)
 
 (defun eca-context-job-run (chains deadline done)
   "Ask the functions of CHAINS and call DONE once, at DEADLINE or before.
@@ -49,7 +50,7 @@ that is before the job's own, so that what is known then is not lost."
     (setf (eca-context-job-timer job)
           (run-at-time (max 0 (- deadline (float-time))) nil #'eca-context-job--time-is-up job))
     (unless chains
-      (run-at-time 0 nil #'eca-context-job--finish job))))
+      (eca-context-job-soon #'eca-context-job--finish job))))
 
 (defun eca-context-job--left (chain)
   "Return how many seconds CHAIN has left."
@@ -59,46 +60,71 @@ that is before the job's own, so that what is known then is not lost."
   "Return non-nil if CHAIN is not over."
   (memq chain (eca-context-job-chains (eca-context-job--chain-job chain))))
 
-;;;; Walking
+;;;; Turns
+
+(defvar eca-context-job--queue nil
+  "Turns to be taken, (CHAIN FUNCTION . ARGUMENTS); CHAIN is nil for no job's turn.")
+
+(defvar eca-context-job--pump nil
+  "The timer that takes what is next in `eca-context-job--queue', or nil.")
+
+(defconst eca-context-job--slice 0.005
+  "For how many seconds turns are taken one after another, unless the user types.")
+
+(defun eca-context-job-soon (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS in a timer, when Emacs has served the user.
+However many ask for it, the user's input comes between two of them."
+  (eca-context-job--enqueue (cons nil (cons function arguments))))
+
+(defun eca-context-job--enqueue (turn)
+  "Have TURN taken after those that wait already, and return it."
+  (setq eca-context-job--queue (nconc eca-context-job--queue (list turn)))
+  (eca-context-job--arm)
+  turn)
+
+(defun eca-context-job--arm ()
+  "Have what waits in the queue called."
+  (when (and eca-context-job--queue (not (memq eca-context-job--pump timer-list)))
+    (setq eca-context-job--pump (run-at-time 0 nil #'eca-context-job--take-turns))))
+
+(defun eca-context-job--take-turns ()
+  "Call what is next in the queue, for a short while."
+  (setq eca-context-job--pump nil)
+  (let ((until (+ (float-time) eca-context-job--slice)))
+    (while (let ((turn (pop eca-context-job--queue)))
+             ;; Before the call: it may wait or throw, and the others need not wait with it.
+             (eca-context-job--arm)
+             (when (and turn
+                        (or (null (car turn))
+                            (eq turn (eca-context-job--chain-timer (car turn)))))
+               (when (car turn)
+                 (setf (eca-context-job--chain-timer (car turn)) nil))
+               (apply (cadr turn) (cddr turn)))
+             (and eca-context-job--queue
+                  (< (float-time) until)
+                  (not (input-pending-p)))))))
+
+(defun eca-context-job--forget (job)
+  "Take what waits for JOB out of the queue."
+  (setq eca-context-job--queue
+        (seq-remove (lambda (turn) (and (car turn) (eq (eca-context-job--chain-job (car turn)) job)))
+                    eca-context-job--queue))
+  (when (and eca-context-job--pump (null eca-context-job--queue))
+    (cancel-timer eca-context-job--pump)
+    (setq eca-context-job--pump nil)))
 
 (defun eca-context-job--later (chain seconds function &rest arguments)
   "Call FUNCTION with ARGUMENTS in SECONDS, unless CHAIN is done by then.
 FUNCTION nil only takes back what was to be called."
-  (let ((timer (eca-context-job--chain-timer chain))
-        (job (eca-context-job--chain-job chain)))
+  (let ((timer (eca-context-job--chain-timer chain)))
     (when (timerp timer)
       (cancel-timer timer))
     (setf (eca-context-job--chain-timer chain)
           (cond ((null function) nil)
                 ((> seconds 0) (apply #'run-at-time seconds nil function arguments))
-                (t (let ((turn (cons chain (cons function arguments))))
-                     (setf (eca-context-job-queue job)
-                           (nconc (eca-context-job-queue job) (list turn)))
-                     (eca-context-job--arm job)
-                     turn))))))
+                (t (eca-context-job--enqueue (cons chain (cons function arguments))))))))
 
-(defun eca-context-job--arm (job)
-  "Have what waits in the queue of JOB called."
-  (unless (eca-context-job-pump job)
-    (setf (eca-context-job-pump job) (run-at-time 0 nil #'eca-context-job--pump job))))
-
-(defconst eca-context-job--slice 0.005
-  "For how many seconds turns are taken one after another, unless the user types.")
-
-(defun eca-context-job--pump (job)
-  "Call what is next in the queue of JOB."
-  (setf (eca-context-job-pump job) nil)
-  (let ((until (+ (float-time) eca-context-job--slice)))
-    (while (let ((turn (pop (eca-context-job-queue job))))
-             ;; Before the call: it may wait, and the others need not wait with it.
-             (when (eca-context-job-queue job)
-               (eca-context-job--arm job))
-             (when (and turn (eq turn (eca-context-job--chain-timer (car turn))))
-               (setf (eca-context-job--chain-timer (car turn)) nil)
-               (apply (cadr turn) (cddr turn)))
-             (and (eca-context-job-queue job)
-                  (< (float-time) until)
-                  (not (input-pending-p)))))))
+;;;; Walking
 
 (defun eca-context-job--step (chain)
   "Ask the next function of CHAIN."
@@ -155,13 +181,38 @@ FUNCTION nil only takes back what was to be called."
 (defun eca-context-job--ends-p (outcome)
   "Return non-nil if no other function need be asked after OUTCOME."
   (and (equal (plist-get outcome :kind) "semantic")
-       (equal (plist-get outcome :status) "ok")
-       (plist-get outcome :items)))
+       (member (plist-get outcome :status) '(nil "ok"))
+       (eca-context-job--found-p outcome)))
+
+(defun eca-context-job--found-p (outcome)
+  "Return non-nil if OUTCOME holds anything: items, or a raw result that is not empty."
+  (let ((raw (plist-get outcome :raw)))
+    (or (> (length (plist-get outcome :items)) 0)
+        (and raw (not (equal raw [])) (not (eq raw :json-false))
+             (not (and (hash-table-p raw) (hash-table-empty-p raw))))
+        (not (member (plist-get outcome :rawJson) '(nil "null" "[]" "{}"))))))
 
 (defun eca-context-job--take (chain said)
   "Add what was SAID, an outcome, a list of them, or nil, to CHAIN."
-  (dolist (outcome (if (keywordp (car-safe said)) (list said) said))
-    (push outcome (eca-context-job--chain-outcomes chain))))
+  (dolist (outcome (cond ((keywordp (car-safe said)) (list said))
+                         ((proper-list-p said) said)
+                         (t (list 'none))))
+    (push (if (eca-context-job--outcome-p outcome)
+              outcome
+            (eca-context-job--failure (eca-context-job--chain-asked chain) "error"
+                                      "what it answered is no outcome"))
+          (eca-context-job--chain-outcomes chain))))
+
+(defun eca-context-job--outcome-p (value)
+  "Return non-nil if VALUE has the shape of an outcome, whatever its items are."
+  (and (keywordp (car-safe value))
+       (cl-evenp (or (proper-list-p value) 1))
+       (seq-every-p (lambda (key)
+                      (let ((said (plist-get value key)))
+                        (or (null said) (stringp said))))
+                    '(:provider :kind :status :reason :rawJson :encoding :role))
+       (let ((items (plist-get value :items)))
+         (or (vectorp items) (proper-list-p items)))))
 
 (defun eca-context-job--close (chain)
   "Note that CHAIN is over, and the job if it was the last one."
@@ -180,9 +231,9 @@ FUNCTION nil only takes back what was to be called."
         result)
     (when done
       (setf (eca-context-job-done job) nil)
-      (dolist (timer (list (eca-context-job-timer job) (eca-context-job-pump job)))
-        (when timer
-          (cancel-timer timer)))
+      (when (eca-context-job-timer job)
+        (cancel-timer (eca-context-job-timer job)))
+      (eca-context-job--forget job)
       (dolist (chain (eca-context-job-all job))
         (let ((key (eca-context-job--chain-key chain)))
           (setq result (plist-put result key
@@ -245,42 +296,70 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
 (defun eca-context-job--call (chain)
   "Call the function that CHAIN asks now and return its answer.
 It can neither ask the user nor write to the echo area nor leave windows, match
-data, point or narrowing other than they were; one that waits is cut short."
+data, point or narrowing other than they were; one that waits is cut short.  It
+cannot end what the user is doing, either: only the user's own \\[keyboard-quit]
+goes on to there."
   (let* ((function (eca-context-job--chain-asked chain))
-         (point (eca-context-job--chain-point chain))
          (windows (current-window-configuration))
          (inhibit-message t)
          (message-log-max nil)
+         (warning-minimum-level :emergency)
+         (warning-minimum-log-level :emergency)
          (inhibit-interaction t)
          (non-essential t)
+         (quits nil)
+         (signal-hook-function
+          (lambda (symbol _)
+            (when (eq symbol 'quit)
+              (setq quits (eca-context-job--called-p '(signal keyboard-quit))))))
          (said
-          (with-local-quit
-            (list
-             (with-timeout ((eca-context-job--share chain) (eca-context-job--silence chain))
-               (condition-case err
-                   (save-match-data
-                     (with-current-buffer (eca-context-job--chain-buffer chain)
-                       (save-excursion
-                         (save-restriction
-                           (widen)
-                           (when point (goto-char point))
-                           (let ((deactivate-mark nil))
-                             (funcall function
-                                      (append (list :deadline
-                                                    (+ (float-time)
-                                                       (* 0.9 (eca-context-job--share chain))))
-                                              (eca-context-job--chain-request chain))
-                                      (eca-context-job--callback chain)))))))
-                 (inhibited-interaction
-                  (eca-context-job--failure function "would-prompt" "it wanted to ask the user"))
-                 (error (eca-context-job--failure function "error"
-                                                  (error-message-string err)))))))))
+          (catch 'exit
+            (catch 'top-level
+              (with-local-quit
+                (condition-case err
+                    (list (with-timeout ((eca-context-job--share chain)
+                                         (eca-context-job--silence chain))
+                            (eca-context-job--call-there chain)))
+                  (inhibited-interaction
+                   (list (eca-context-job--failure function "would-prompt"
+                                                   "it wanted to ask the user")))
+                  (error
+                   (list (eca-context-job--failure function "error" (error-message-string err))))
+                  ;; The user's own is not ours to handle.
+                  (quit
+                   (if quits
+                       (list (eca-context-job--failure function "error" "it quit"))
+                     (signal 'quit nil)))))))))
     (unless (with-suppressed-warnings ((obsolete compare-window-configurations))
               (compare-window-configurations windows (current-window-configuration)))
       (set-window-configuration windows))
-    (if said
-        (car said)
-      (eca-context-job--failure function "busy" "the user interrupted it"))))
+    (cond ((consp said) (car said))
+          (quit-flag (eca-context-job--failure function "busy" "the user interrupted it"))
+          (t (eca-context-job--failure function "error" "it wanted to leave the command loop")))))
+
+(defun eca-context-job--called-p (functions)
+  "Return non-nil if one of FUNCTIONS is being called."
+  (let (found)
+    (mapbacktrace (lambda (_evald function _arguments _flags)
+                    (when (memq function functions)
+                      (setq found t))))
+    found))
+
+(defun eca-context-job--call-there (chain)
+  "Call the function that CHAIN asks now at its place and return what it returns."
+  (let ((point (eca-context-job--chain-point chain))
+        (share (eca-context-job--share chain)))
+    (save-match-data
+      (with-current-buffer (eca-context-job--chain-buffer chain)
+        (save-excursion
+          (save-restriction
+            (widen)
+            (when point (goto-char point))
+            (let ((deactivate-mark nil))
+              (funcall (eca-context-job--chain-asked chain)
+                       (append (list :deadline (+ (float-time) (* 0.9 share)))
+                               (eca-context-job--chain-request chain))
+                       (eca-context-job--callback chain)))))))))
 
 ;;;; Waiting for others
 

@@ -74,6 +74,13 @@ Return the result and how long it took; what is left behind is a failure."
                           (funcall callback (job-test-ok "again"))))
   :async)
 (defun job-test-throws (&rest _) "Throw to nobody." (throw 'job-test-nobody nil))
+(defun job-test-quits (&rest _) "Quit as a command would." (signal 'quit nil))
+(defun job-test-exits (&rest _) "End a recursive edit." (throw 'exit nil))
+(defun job-test-aborts (&rest _) "Go back to the top." (top-level))
+(defun job-test-warns (&rest _)
+  "Warn as loudly as one can."
+  (display-warning 'job-test "Look at me" :error)
+  (job-test-ok "warns"))
 (defun job-test-moves (&rest _)
   "Leave the world changed."
   (set-match-data '(7 8))
@@ -86,6 +93,56 @@ Return the result and how long it took; what is left behind is a failure."
                  '((:a ("job-test-errs" "error" "Broken 7") ("good" "ok" nil)))))
   (should (equal (cdadar (job-test-says (car (job-test-run 5 '(:a job-test-throws)))))
                  '("error" "No catch for tag: job-test-nobody, nil"))))
+
+(ert-deftest job-test-c20-what-is-no-outcome ()
+  (dolist (said `(t "text" 42 ,(current-buffer) (1 2) (job-test . good) ((:provider "a") . 5)
+                    (:provider) (:provider ,(current-buffer)) (:status 5) (:items 5) (:items "abc")
+                    (:items (1 . 2)) (:kind semantic) ,(let ((ring (list 1 2)))
+                                                         (setcdr (cdr ring) ring))))
+    (ert-info ((format "%S" (type-of said)))
+      (let ((outcomes (plist-get (car (job-test-run
+                                       5 (list :a (lambda (&rest _) said) #'job-test-good)))
+                                 :a)))
+        (should (equal (plist-get (car (last outcomes)) :provider) "good"))
+        (should (> (length outcomes) 1))
+        (dolist (outcome (butlast outcomes))
+          (should (equal outcome '(:provider "" :kind "unknown" :status "error"
+                                   :reason "what it answered is no outcome"))))))))
+
+(ert-deftest job-test-c20-the-command-loop-goes-on ()
+  (pcase-dolist (`(,function ,reason)
+                 '((job-test-quits "it quit")
+                   (job-test-exits "it wanted to leave the command loop")
+                   (job-test-aborts "it wanted to leave the command loop")))
+    (let (quit-flag)
+      (should (equal (job-test-says (car (job-test-run 5 (list :a function #'job-test-good))))
+                     `((:a (,(symbol-name function) "error" ,reason) ("good" "ok" nil)))))
+      (should-not quit-flag))))
+
+(ert-deftest job-test-c20-nobody-is-warned ()
+  (let ((windows (window-list)))
+    (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-warns))))
+                   '((:a ("warns" "ok" nil)))))
+    (should-not (get-buffer "*Warnings*"))
+    (should (equal windows (window-list)))))
+
+(ert-deftest job-test-an-empty-answer-ends-nothing ()
+  (dolist (empty '((:items []) (:items nil) (:raw nil) (:raw []) (:rawJson "null")))
+    (should (equal (length (plist-get
+                            (car (job-test-run
+                                  5 (list :a (lambda (&rest _)
+                                               (append empty '(:kind "semantic" :provider "a")))
+                                          #'job-test-good)))
+                            :a))
+                   2)))
+  (dolist (full '((:items [1]) (:raw (:uri "a")) (:raw [1]) (:rawJson "[{}]")))
+    (should (equal (length (plist-get
+                            (car (job-test-run
+                                  5 (list :a (lambda (&rest _)
+                                               (append full '(:kind "semantic" :provider "a")))
+                                          #'job-test-good)))
+                            :a))
+                   1))))
 
 (ert-deftest job-test-c20-one-that-waits-is-cut-short ()
   (pcase-let ((`(,result ,took) (job-test-run 2 '(:a job-test-waits) '(:b job-test-good)
