@@ -19,6 +19,7 @@
 (require 'eca-context-job)
 (require 'eca-context-diagnostics)
 (require 'eca-context-eglot)
+(require 'eca-context-files)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-position)
 (require 'eca-context-symbol)
@@ -36,7 +37,8 @@
 ;; Abnormal hooks in the manner of `eldoc-documentation-functions'; `eca-context-job-run' says how their
 ;; functions are called.  REQUEST is a plist: `:path' of the file, `:roots', `:deadline'.  An outcome is
 ;; a plist: `:provider', `:kind' (semantic, textual, unknown), `:status' (ok or a code of the protocol),
-;; `:reason', `:retry', `:items'; each hook says what its items are.
+;; `:reason', `:retry', `:items'; each hook says what its items are.  Where items name files whose text
+;; is not simply what is on disk, `:texts' may hold it, vectors [PATH TEXT MODIFIED].
 (defvar eca-context-symbol-functions '(eca-context-symbol-at-point)
   "Functions that return the symbol at point.
 An item is [TEXT [LINE CHARACTER END-LINE END-CHARACTER] CONTEXT].")
@@ -44,9 +46,24 @@ An item is [TEXT [LINE CHARACTER END-LINE END-CHARACTER] CONTEXT].")
   "Functions that return the definitions of the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME ROLE CONTAINER], nil
 for what is not known.")
+(defvar eca-context-references-functions nil
+  "Functions that return the references to the symbol at point.
+An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME DECLARATION
+CONTAINER]; DECLARATION is t, `:json-false', or nil.")
 (defvar eca-context-document-symbols-functions '(eca-context-imenu-document-symbols)
   "Functions that return the symbols of the buffer.
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
+(defvar eca-context-enclosing-symbols-functions nil
+  "Functions that return the symbols around point, outermost first.
+An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or of a mode.")
+(defvar eca-context-documentation-functions nil
+  "Functions that return what is written about the symbol at point.
+An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext' or
+`markdown'; text without properties.")
+(defvar eca-context-workspace-functions nil
+  "Functions that return what the user has open.
+The one item is a plist: `:roots' [[PATH NAME]...], `:currentFile', `:openFiles'
+[[PATH MODIFIED VISIBLE]...], `:selection' [PATH RANGE TEXT].")
 (defvar eca-context-diagnostics-functions
   '(eca-context-eglot-diagnostics eca-context-lsp-mode-diagnostics
     eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
@@ -60,7 +77,11 @@ MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
 (defconst eca-context-collect-features
   '(("symbolAtPosition" :symbolAtPosition eca-context-symbol-functions needs-point)
     ("definitions" :definitions eca-context-definitions-functions needs-point)
+    ("references" :references eca-context-references-functions needs-point)
     ("documentSymbols" :documentSymbols eca-context-document-symbols-functions)
+    ("enclosingSymbols" :enclosingSymbols eca-context-enclosing-symbols-functions needs-point)
+    ("documentation" :documentation eca-context-documentation-functions needs-point)
+    ("workspace" :workspace eca-context-workspace-functions)
     ("diagnostics" :diagnostics eca-context-diagnostics-functions))
   "Each feature, its key in the facts, its hook, and whether it needs point.")
 
@@ -113,7 +134,7 @@ in the caller.  An unusable module is an error here."
              (path (if uri
                        (eca-context-uri-to-path uri)
                      (and (equal method "editor/getContext")
-                          (eca-context-collect--current-file (plist-get context :roots)))))
+                          (eca-context-files-current (plist-get context :roots)))))
              (trouble (eca-context-collect--trouble uri path (plist-get context :roots) method)))
         (cond
          (trouble (funcall done (list :document (and path (list :path path)) :trouble trouble)))
@@ -128,47 +149,6 @@ in the caller.  An unusable module is an error here."
           (match-string 1 path)
         path))))
 
-(defun eca-context-collect--current-file (roots)
-  "Return the most recently used file in ROOTS that may be shown, or nil."
-  (cl-loop for buffer in (buffer-list)
-           for file = (buffer-file-name buffer)
-           when (eca-context-collect--shown-p file roots)
-           return file))
-
-(defun eca-context-collect--excluded-p (file)
-  "Return non-nil if the user excludes FILE, by the name given or by its true name.
-A backup or an autosave of an excluded file is excluded, too."
-  (let ((case-fold-search t)
-        (names (list file (if (file-remote-p file) file (file-truename file)))))
-    (seq-some (lambda (name)
-                (let ((original (eca-context-collect--original name)))
-                  (seq-some (lambda (regexp)
-                              (or (string-match-p regexp name) (string-match-p regexp original)))
-                            eca-context-excluded-files)))
-              names)))
-
-(defun eca-context-collect--original (file)
-  "Return the name of the file that FILE is a backup, an autosave or a lock of."
-  (let ((name (file-name-nondirectory file)))
-    (concat (file-name-directory file)
-            (cond ((string-match "\\`\\.?#\\(.+?\\)#?\\'" name) (match-string 1 name))
-                  ((string-match "\\`\\(.+?\\)\\(\\.~[^~]+\\)?~\\'" name) (match-string 1 name))
-                  (t name)))))
-
-(defun eca-context-collect--connected-p (path)
-  "Return non-nil if PATH is on this machine, or on one with a live connection.
-For a remote name alone, TRAMP is not even loaded: that starts programs."
-  (or (not (string-match-p "\\`/[^/:|]+[|:]" path))
-      (and (featurep 'tramp)
-           (or (not (file-remote-p path)) (file-remote-p path nil t)))))
-
-(defun eca-context-collect--inside-p (file roots)
-  "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
-  (or (null roots)
-      (let ((true (file-truename file)))
-        (seq-some (lambda (root) (string-prefix-p (file-name-as-directory (file-truename root)) true))
-                  roots))))
-
 (defun eca-context-collect--trouble (uri path roots method)
   "Return why nothing can be said of PATH, which URI named, or nil.
 ROOTS are the workspace folders; METHOD without URI may ask about all of them."
@@ -180,12 +160,12 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                '("no-file" . "no file was named and none of the workspace is open")))
          ((null path) (cons "unsupported-scheme" (format "only file: URIs are answered, not %s" uri)))
          ((string-search "\0" path) '("not-found" . "there is no such file"))
-         ((not (eca-context-collect--connected-p path))
+         ((not (eca-context-files-connected-p path))
           '("remote" . "there is no live connection to that host"))
-         ((eca-context-collect--excluded-p path)
+         ((eca-context-files-excluded-p path)
           '("excluded" . "the user excludes this file"))
          ((find-buffer-visiting path) nil)
-         ((not (eca-context-collect--inside-p path roots))
+         ((not (eca-context-files-inside-p path roots))
           '("outside-workspace" . "the file lies outside the workspace folders"))
          ((not (file-exists-p path)) (cons "not-found" "there is no such file"))
          ((not (file-regular-p path)) (cons "not-a-file" "that is no regular file"))
@@ -299,13 +279,16 @@ added to those of FACTS."
   (let ((files (delete-dups
                 (mapcan (lambda (outcome)
                           (mapcar (lambda (item) (aref item 0)) (plist-get outcome :items)))
-                        (plist-get outcomes :definitions))))
+                        (append (plist-get outcomes :definitions)
+                                (plist-get outcomes :references)))))
         (unsaved (seq-filter (lambda (buffer)
                                (and (buffer-file-name buffer) (buffer-modified-p buffer)))
                              (buffer-list))))
-    (list :excluded (seq-filter #'eca-context-collect--excluded-p files)
+    (list :excluded (seq-filter #'eca-context-files-excluded-p files)
           :texts
           (append (plist-get facts :texts)
+           (mapcan (lambda (outcome) (copy-sequence (plist-get outcome :texts)))
+                   (append (plist-get outcomes :definitions) (plist-get outcomes :references)))
            (delq nil
                 (mapcar
                  (lambda (file)
@@ -396,7 +379,7 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
   (let ((roots (plist-get context :roots)))
     (eca-context-job-run
      (mapcan (lambda (buffer)
-               (and (eca-context-collect--shown-p (buffer-file-name buffer) roots)
+               (and (eca-context-files-shown-p (buffer-file-name buffer) roots)
                     (eca-context-collect--chains
                      (plist-get plan :features) buffer nil
                      (append (list :path (buffer-file-name buffer) :everywhere t) context))))
@@ -413,13 +396,6 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
                              (eca-context-collect--shown
                               (append listed (plist-get outcomes :diagnostics)) roots))))))))
 
-(defun eca-context-collect--shown-p (file roots)
-  "Return non-nil if FILE, a name or nil, lies in ROOTS and is not excluded."
-  (and file
-       (eca-context-collect--connected-p file)
-       (not (eca-context-collect--excluded-p file))
-       (eca-context-collect--inside-p file roots)))
-
 (defun eca-context-collect--shown (outcomes roots)
   "Return OUTCOMES about many files with what may be shown of files in ROOTS.
 That one file has no checker is no news among many; nor is an empty list."
@@ -430,7 +406,7 @@ That one file has no checker is no news among many; nor is an empty list."
                     (lambda (item)
                       (let ((file (aref item 0)))
                         (when (eq (gethash file verdicts 'new) 'new)
-                          (puthash file (eca-context-collect--shown-p file roots) verdicts))
+                          (puthash file (eca-context-files-shown-p file roots) verdicts))
                         (gethash file verdicts)))
                     (plist-get outcome :items))))
         (unless (or (equal (plist-get outcome :status) "no-provider")
