@@ -15,6 +15,7 @@
 (declare-function eca-context-module-version "ext:eca-context-module" () t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (a b c) t)
 (declare-function eca-context-module-answer "ext:eca-context-module" (a b c d e) t)
+(declare-function eca-context-module-near "ext:eca-context-module" (a b) t)
 
 (defun eca-context-module-test-body (frame)
   "Check the header of FRAME and return its body, parsed."
@@ -24,16 +25,22 @@
     (should (= (length body) (string-to-number (match-string 1 frame))))
     (json-parse-string (decode-coding-string body 'utf-8) :object-type 'alist)))
 
-(defun eca-context-module-test-diagnostic (message &optional id)
-  "Return the one message of an answer to ID whose facts hold MESSAGE."
-  (let ((answer (eca-context-module-test-body
-                 (eca-context-module-answer
-                  (or id 1) "editor/getDiagnostics" '(:uri "file:///f") nil
-                  `(:document (:path "/f")
-                    :diagnostics ((:provider "p" :kind "unknown" :status "ok"
-                                   :items ([nil "error" nil nil [0 0 0 1] ,message]
-                                           "not an item"))))))))
-    (alist-get 'message (aref (alist-get 'diagnostics (alist-get 'result answer)) 0))))
+(defun eca-context-module-test-said (frame)
+  "Return the message of the one diagnostic in FRAME."
+  (let ((found (alist-get 'diagnostics
+                          (alist-get 'result (eca-context-module-test-body frame)))))
+    (should (= (length found) 1))
+    (alist-get 'message (aref found 0))))
+
+(defun eca-context-module-test-diagnostic (message &optional id more)
+  "Return the one message of an answer to ID whose facts hold MESSAGE.
+MORE are items that cannot be read."
+  (eca-context-module-test-said
+   (eca-context-module-answer
+    (or id 1) "editor/getDiagnostics" '(:uri "file:///f") nil
+    `(:document (:path "/f")
+      :diagnostics ((:provider "p" :kind "unknown" :status "ok"
+                     :items ([nil "error" nil nil [0 0 0 1] ,message] "not an item" ,@more)))))))
 
 (ert-deftest eca-context-module-c11-every-string-arrives ()
   (dolist (case `(("caf\u00e9" . "caf\u00e9") (,(string-to-multibyte "a\xe9z") . "a\ufffdz")
@@ -72,6 +79,85 @@
                              "editor/getContext" '(:limit 3 :limit 5 :limit "x") nil)
                             :limit)
                  3)))
+
+;; A module that runs out of the C stack takes Emacs with it.
+(defun eca-context-module-test-nested (n in)
+  "Return nil in N values, each made by IN of the one before."
+  (let (value)
+    (dotimes (_ n) (setq value (funcall in value)))
+    value))
+
+(defun eca-context-module-test-endless ()
+  "Return values that a naive reader does not come to the end of."
+  (let ((circle (list 1 2 3))
+        (plist (list :a 1 :b 2))
+        (itself (vector nil nil)))
+    (setcdr (cddr circle) (cdr circle))
+    (setcdr (last plist) plist)
+    (fillarray itself itself)
+    (append (list circle plist itself)
+            (mapcar (lambda (in) (eca-context-module-test-nested 100000 in))
+                    (list #'list #'vector (lambda (value) (list :a value))
+                          (lambda (value) (list (vector value))))))))
+
+(ert-deftest eca-context-module-reading-ends ()
+  (dolist (value (eca-context-module-test-endless))
+    (dolist (params (list value (list :uri value) (list :position (list :line value))
+                          (list :uri "file:///f" :include value)))
+      (let ((message (plist-get (plist-get (eca-context-module-plan "editor/getContext" params nil)
+                                           :error)
+                                :message)))
+        (should (string-match-p "\\`params: \\(nested more than 128 deep\\|a circular list\\)"
+                                message))
+        (should (equal (alist-get 'error (eca-context-module-test-body
+                                          (eca-context-module-answer
+                                           1 "editor/getContext" params nil nil)))
+                       `((code . -32602) (message . ,message)))))
+      (should (string-prefix-p
+               "not checked: params: "
+               (eca-context-module-test-said
+                (eca-context-module-answer 1 "editor/getDiagnostics" params nil nil)))))
+    ;; What nobody wants is not looked at.
+    (should (eca-context-module-test-body
+             (eca-context-module-answer 1 "editor/getContext" nil (list :more value)
+                                        (list :more value))))
+    (dolist (facts (list value (list :document value) (list :document (list :path value))
+                         (list :diagnostics value)))
+      (should (eca-context-module-test-body
+               (eca-context-module-answer 1 "editor/getContext" nil nil facts)))
+      (should (string-prefix-p
+               "not checked: "
+               (eca-context-module-test-said
+                (eca-context-module-answer 1 "editor/getDiagnostics" nil nil facts)))))
+    (should (equal (eca-context-module-test-diagnostic "m" 1 (list (vector nil "error" nil nil value "n")
+                                                                  (list :range [0 0 0 1] :message value)))
+                   "m"))
+    (eca-context-module-near (vector value) nil)))
+
+(ert-deftest eca-context-module-numbers-of-any-size ()
+  (let ((huge (expt 10 400)))
+    (dolist (case `((,(- huge) "got -1.797") (,(- (expt 2 70)) "got -1.18") (0.0e+NaN "got \"NaN\"")
+                    (-1.0e+INF "got -1.797") (1e-30 "got 1e-30") (-1 "got -1") (nil "got null")))
+      (let ((message (plist-get (plist-get (eca-context-module-plan
+                                            "editor/getContext"
+                                            `(:uri "file:///f" :position (:line ,(car case) :character 0))
+                                            nil)
+                                           :error)
+                                :message)))
+        (should (string-match-p (concat "\\`position\\.line: " (regexp-quote (cadr case))) message))))
+    (dolist (number (list huge (expt 2 70) 1.0e+INF 1e30 (expt 2 40)))
+      (let ((plan (eca-context-module-plan
+                   "editor/getContext"
+                   `(:uri "file:///f" :position (:line ,number :character ,number) :limit ,number) nil)))
+        (should (equal (list (plist-get plan :line) (plist-get plan :character) (plist-get plan :limit))
+                       (list #xffffffff #xffffffff 1000)))))
+    (should (string-match-p
+             "\"range\":{\"start\":{\"line\":2,\"character\":0},\"end\":{\"line\":2,\"character\":4294967295}}"
+             (eca-context-module-answer
+              1 "editor/getDiagnostics" '(:uri "file:///f") nil
+              `(:document (:path "/f")
+                :diagnostics ((:status "ok" :items ([nil "error" nil nil [2.0 0 2 ,huge] "m"])))))))
+    (should (string-match-p "\"id\":null" (eca-context-module-answer 1.0e+INF "x" nil nil nil)))))
 
 (ert-deftest eca-context-module-errors-are-conditions ()
   (should-error (eca-context-module-plan 5 nil nil) :type 'eca-context-error))

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; What becomes of a module file that is missing, foreign, of another version, or replaced (C42), each in
-;; an Emacs of its own, and the command that builds it.
+;; an Emacs of its own, what else needs such an Emacs, and the command that builds it.
 
 ;;; Code:
 
@@ -87,6 +87,19 @@ eca-context-build-module builds it")))))
                            (equal before (directory-files temporary-file-directory nil
                                                           "\\`eca-context-module.*so\\'")))))
                  '(100 nil t))))
+
+(ert-deftest module-file-reading-ends-for-shared-parts ()
+  ;; 2^64 values in 64 vectors.  In an Emacs of its own: with assertions each value of a call costs.
+  (should (string-match-p
+           "more than [0-9]+ values"
+           (module-file-test-emacs
+            (getenv "ECA_CONTEXT_MODULE_FILE")
+            '(let ((value nil))
+               (eca-context-module-trouble)
+               (dotimes (_ 64) (setq value (vector value value)))
+               (plist-get (plist-get (eca-context-module-plan "editor/getContext" (list :a value) nil)
+                                     :error)
+                          :message))))))
 
 (ert-deftest module-file-build-installs-by-rename ()
   (let* ((file (eca-context-module-file))

@@ -2,7 +2,8 @@
 //!
 //! nil is null, an empty object, an empty array, an empty string or false, by the type that is wanted;
 //! a vector or list is a sequence, or a struct in field order; a plist with keywords is a map. Every
-//! string arrives: what is not UTF-8 in it becomes U+FFFD.
+//! string arrives: what is not UTF-8 in it becomes U+FFFD. Whatever the value, reading it ends: what is
+//! nested too deep, circular, or too much for one call is an error.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
@@ -30,8 +31,13 @@ emacs::use_symbols! {
     encode_coding_string => "encode-coding-string"
     utf_8_emacs => "utf-8-emacs-unix"
     vconcat
+    to_float => "float"
 }
 
+/// Values may lie so deep in one another, as in JSON text for serde_json: the C stack takes no more.
+const MAX_DEPTH: u8 = 128;
+/// One call reads so many values: objects that share their parts may stand for more than memory holds.
+const MAX_VALUES: u32 = 4_000_000;
 /// A string of at most this many bytes is read in one call.
 const MAX_SHORT_BYTES: usize = 255;
 
@@ -55,7 +61,7 @@ impl From<emacs::Error> for DeError {
 /// Reads a `T` from `value`.
 pub(crate) fn from_lisp<T: DeserializeOwned>(value: Value<'_>) -> Result<T, DeError> {
     let known = Known::default();
-    T::deserialize(Lisp { value, known: &known, slot: MAX_SLOTS })
+    T::deserialize(Lisp { value, known: &known, slot: MAX_SLOTS, depth: 0 })
 }
 
 /// The text of a Lisp string, whatever it holds.
@@ -87,6 +93,7 @@ const MAX_KNOWN: usize = 4;
 struct Known<'e> {
     /// The last struct or sequence was a vector.
     is_vector: Cell<bool>,
+    n_read: Cell<u32>,
     slots: RefCell<[Slot<'e>; MAX_SLOTS]>,
 }
 
@@ -98,6 +105,16 @@ struct Slot<'e> {
 }
 
 impl<'e> Known<'e> {
+    /// Counts one value more; an error from the first one on that is too many.
+    fn count(&self) -> Result<(), DeError> {
+        let n_read = self.n_read.get() + 1;
+        if n_read > MAX_VALUES {
+            return Err(DeError(format!("more than {MAX_VALUES} values")));
+        }
+        self.n_read.set(n_read);
+        Ok(())
+    }
+
     fn text(&self, slot: usize, value: Value<'e>) -> Option<Text> {
         let slots = &mut *self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(slot).filter(|slot| slot.n_missed < 16) else {
@@ -181,6 +198,8 @@ struct Lisp<'k, 'e> {
     known: &'k Known<'e>,
     /// Where in a vector the value stands; `MAX_SLOTS` if in none.
     slot: usize,
+    /// In how many others the value lies.
+    depth: u8,
 }
 
 impl<'k, 'e> Lisp<'k, 'e> {
@@ -188,13 +207,23 @@ impl<'k, 'e> Lisp<'k, 'e> {
         self.value.env
     }
 
+    /// The value `value`, which lies in this one.
     fn of(self, value: Value<'e>) -> Self {
-        Self { value, known: self.known, slot: MAX_SLOTS }
+        Self { value, known: self.known, slot: MAX_SLOTS, depth: self.depth + 1 }
+    }
+
+    /// An error if what the value holds would lie too deep.
+    fn check_depth(&self) -> Result<(), DeError> {
+        if self.depth < MAX_DEPTH {
+            return Ok(());
+        }
+        Err(DeError(format!("nested more than {MAX_DEPTH} deep")))
     }
 
     /// The items, if the value is a vector. Where the last struct was one, it is most often cheaper not
     /// to ask for the type first.
     fn items(self) -> Result<Option<Items<'k, 'e>>, DeError> {
+        self.check_depth()?;
         if self.known.is_vector.get()
             && let Ok(items) = Items::new(self)
         {
@@ -205,15 +234,32 @@ impl<'k, 'e> Lisp<'k, 'e> {
         if is_vector { Items::new(self).map(Some) } else { Ok(None) }
     }
 
-    /// What is wanted here is an integer: most often it is one.
-    fn integer<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        match self.value.into_rust::<i64>() {
-            Ok(number) => visitor.visit_i64(number),
-            Err(_) => de::Deserializer::deserialize_any(self, visitor),
+    /// What is wanted here is an integer up to `most`: most often it is one. An integral float is an
+    /// integer, and what is larger is as good as `most`.
+    fn integer<'de, V: Visitor<'de>>(self, most: u32, visitor: V) -> Result<V::Value, DeError> {
+        if let Ok(number) = self.value.into_rust::<i64>() {
+            return visitor.visit_i64(number.min(most.into()));
+        }
+        match self.kind()? {
+            Kind::Integer | Kind::Float => {
+                let number = self.float()?;
+                if number.fract() == 0.0 || number.is_infinite() {
+                    visitor.visit_i64(number.min(most.into()) as i64)
+                } else {
+                    visitor.visit_f64(number)
+                }
+            }
+            _ => de::Deserializer::deserialize_any(self, visitor),
         }
     }
 
+    /// The number, which may be an integer of any size.
+    fn float(&self) -> Result<f64, DeError> {
+        Ok(self.env().call(to_float, (self.value,))?.into_rust()?)
+    }
+
     fn kind(&self) -> Result<Kind, DeError> {
+        self.check_depth()?;
         let env = self.env();
         if !self.value.is_not_nil() {
             return Ok(Kind::Nil);
@@ -270,13 +316,17 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
             Kind::False => visitor.visit_bool(false),
             Kind::Integer => match self.value.into_rust::<i64>() {
                 Ok(number) => visitor.visit_i64(number),
-                Err(_) => visitor.visit_f64(f64::INFINITY),
+                Err(_) => visitor.visit_f64(self.float()?.clamp(f64::MIN, f64::MAX)),
             },
-            Kind::Float => visitor.visit_f64(self.value.into_rust()?),
+            // JSON has neither what is beyond all numbers nor what is none.
+            Kind::Float => match self.float()? {
+                number if number.is_nan() => visitor.visit_str("NaN"),
+                number => visitor.visit_f64(number.clamp(f64::MIN, f64::MAX)),
+            },
             Kind::String => visitor.visit_string(text(self.value)?),
             Kind::Symbol => visitor.visit_string(symbol_text(self.value)?.unwrap_or_default()),
             Kind::Plist => visitor.visit_map(Plist::new(self)),
-            Kind::List => visitor.visit_seq(List { rest: self }),
+            Kind::List => visitor.visit_seq(List::new(self)),
             Kind::Vector => visitor.visit_seq(Items::new(self)?),
             Kind::Other => Err(de::Error::custom("a Lisp value of a type that JSON does not have")),
         }
@@ -301,11 +351,11 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
             return visitor.visit_seq(items);
         }
         match self.kind()? {
-            Kind::Nil => visitor.visit_seq(List { rest: self }),
+            Kind::Nil => visitor.visit_seq(List::new(self)),
             // A list is walked only if it cannot be had as a vector, one call for all its items.
             Kind::List | Kind::Plist => match self.env().call(vconcat, (self.value,)) {
                 Ok(items) => visitor.visit_seq(Items::new(self.of(items))?),
-                Err(_) => visitor.visit_seq(List { rest: self }),
+                Err(_) => visitor.visit_seq(List::new(self)),
             },
             _ => self.deserialize_any(visitor),
         }
@@ -346,36 +396,58 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     }
 
     fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        self.integer(visitor)
+        self.integer(u8::MAX.into(), visitor)
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        self.integer(visitor)
+        self.integer(u32::MAX, visitor)
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
-        self.integer(visitor)
+        self.integer(u32::MAX, visitor)
+    }
+
+    /// What nobody wants is not walked.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u16 u128 f32 f64 char bytes byte_buf unit unit_struct
-        newtype_struct tuple tuple_struct enum identifier ignored_any
+        newtype_struct tuple tuple_struct enum identifier
     }
 }
 
 /// The items of a list; a tail that is no list ends it.
 struct List<'k, 'e> {
     rest: Lisp<'k, 'e>,
+    /// A cell met before, and after how many more another one is kept: a circle comes to it again.
+    met: Value<'e>,
+    n_left: u32,
+    lap: u32,
 }
 
 impl<'k, 'e> List<'k, 'e> {
+    fn new(rest: Lisp<'k, 'e>) -> Self {
+        Self { rest, met: rest.value, n_left: 1, lap: 1 }
+    }
+
     fn next(&mut self) -> Result<Option<Lisp<'k, 'e>>, DeError> {
         let rest = self.rest.value;
         if !rest.is_not_nil() || rest.env.type_of(rest)? != *cons {
             return Ok(None);
         }
+        self.rest.known.count()?;
         let item = self.rest.of(rest.car()?);
         self.rest.value = rest.cdr()?;
+        if self.rest.value == self.met {
+            return Err(DeError("a circular list".into()));
+        }
+        self.n_left -= 1;
+        if self.n_left == 0 {
+            self.lap = self.lap.saturating_mul(2);
+            (self.met, self.n_left) = (self.rest.value, self.lap);
+        }
         Ok(Some(item))
     }
 }
@@ -393,13 +465,13 @@ impl<'de, 'k, 'e> SeqAccess<'de> for List<'k, 'e> {
 
 struct Items<'k, 'e> {
     vector: Vector<'e>,
-    known: &'k Known<'e>,
+    lisp: Lisp<'k, 'e>,
     item_idx: usize,
 }
 
 impl<'k, 'e> Items<'k, 'e> {
     fn new(lisp: Lisp<'k, 'e>) -> Result<Self, DeError> {
-        Ok(Self { vector: lisp.value.into_rust()?, known: lisp.known, item_idx: 0 })
+        Ok(Self { vector: lisp.value.into_rust()?, lisp, item_idx: 0 })
     }
 }
 
@@ -414,9 +486,10 @@ impl<'de, 'k, 'e> SeqAccess<'de> for Items<'k, 'e> {
         if slot >= self.vector.len() {
             return Ok(None);
         }
+        self.lisp.known.count()?;
         let value = self.vector.get(slot)?;
         self.item_idx += 1;
-        seed.deserialize(Lisp { value, known: self.known, slot }).map(Some)
+        seed.deserialize(Lisp { slot, ..self.lisp.of(value) }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -433,7 +506,7 @@ struct Plist<'k, 'e> {
 
 impl<'k, 'e> Plist<'k, 'e> {
     fn new(rest: Lisp<'k, 'e>) -> Self {
-        Self { rest: List { rest }, entry: None, seen: Vec::new() }
+        Self { rest: List::new(rest), entry: None, seen: Vec::new() }
     }
 
     fn next_name(&mut self) -> Result<Option<String>, DeError> {

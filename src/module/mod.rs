@@ -52,17 +52,20 @@ fn plan<'e>(
     params: Value<'e>,
     options: Value<'e>,
 ) -> Result<Value<'e>> {
-    let (method, params, options) = request(env, method, params, options)?;
-    let plan = serde_json::to_value(wire::plan_value(&method, params, options))
-        .map_err(|e| emacs::Error::msg(e.to_string()))?;
+    let (method, options) = request(env, method, options)?;
+    let plan = match de::from_lisp::<Json>(params) {
+        Ok(params) => wire::plan_value(&method, params, options),
+        Err(error) => wire::no_plan(&error),
+    };
+    let plan = serde_json::to_value(plan).map_err(|e| emacs::Error::msg(e.to_string()))?;
     to_lisp(env, &plan)
 }
 
 /// Return the frame that answers request ID for METHOD, a unibyte string.
 ///
 /// PARAMS and OPTIONS are plists with keywords, FACTS what was gathered.  ID is
-/// an integer, a float or a string.  The frame holds header and body; facts that
-/// cannot be read are an error in the answer, never an error here.
+/// an integer, a float or a string.  The frame holds header and body; params or
+/// facts that cannot be read are said in the answer, never an error here.
 #[defun]
 fn answer<'e>(
     env: &'e Env,
@@ -73,19 +76,17 @@ fn answer<'e>(
     facts: Value<'e>,
 ) -> Result<Value<'e>> {
     let id = id_text(env, id)?;
-    let (method, params, options) = request(env, method, params, options)?;
-    let body = match de::from_lisp::<Facts>(facts) {
-        Ok(mut facts) => {
+    let (method, options) = request(env, method, options)?;
+    let body = match (de::from_lisp::<Json>(params), de::from_lisp::<Facts>(facts)) {
+        (Ok(params), Ok(mut facts)) => {
             let lines = FileLines::new(
                 std::mem::take(&mut facts.texts),
                 std::mem::take(&mut facts.excluded),
             );
             wire::answer(&method, params, options, facts, &lines, &id)
         }
-        Err(error) => {
-            let message = format!("eca-context could not read its own facts: {error}");
-            wire::error_body(&id, -32603, &message)
-        }
+        (Err(error), _) => wire::unreadable_params(&method, &options, &error, &id),
+        (_, Err(error)) => wire::unreadable_facts(&method, &options, &error, &id),
     };
     wire::frame(body).into_lisp(env)
 }
@@ -123,16 +124,10 @@ fn error_frame<'e>(
     wire::frame(body).into_lisp(env)
 }
 
-fn request<'e>(
-    env: &'e Env,
-    method: Value<'e>,
-    params: Value<'e>,
-    options: Value<'e>,
-) -> Result<(String, Json, Options)> {
+fn request<'e>(env: &'e Env, method: Value<'e>, options: Value<'e>) -> Result<(String, Options)> {
     let method = de::text(method).or_else(|e| bad_value(env, &e))?;
-    let params = de::from_lisp::<Json>(params).or_else(|e| bad_value(env, &e))?;
     let options = de::from_lisp::<Options>(options).or_else(|e| bad_value(env, &e))?;
-    Ok((method, params, options))
+    Ok((method, options))
 }
 
 /// The id as JSON text; integers of any size go through Lisp's own printing.
@@ -147,7 +142,9 @@ fn id_text<'e>(env: &'e Env, id: Value<'e>) -> Result<String> {
         return Ok("null".into());
     }
     let printed = env.call("number-to-string", (id,))?;
-    de::text(printed).or_else(|e| bad_value(env, &e))
+    let printed = de::text(printed).or_else(|e| bad_value(env, &e))?;
+    // JSON has no such float as `1.0e+INF`.
+    Ok(if printed.ends_with(['F', 'N']) { "null".into() } else { printed })
 }
 
 fn bad_value<T>(env: &Env, error: &de::DeError) -> Result<T> {

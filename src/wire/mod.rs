@@ -1,6 +1,8 @@
 //! JSON text and core values: requests in, finished bodies and frames out. It knows no editor and
 //! no process.
 
+use std::fmt::Display;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -11,6 +13,10 @@ use crate::core::facts::Facts;
 use crate::core::lines::Lines;
 use crate::core::plan::{DIAGNOSTICS, Method, Options, Plan, Request, plan};
 use crate::core::uri;
+
+/// JSON-RPC's codes.
+const INVALID_PARAMS: i32 = -32602;
+const INTERNAL_ERROR: i32 = -32603;
 
 /// What Lisp is told to gather, or why the request is refused.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +38,50 @@ pub fn plan_value(method: &str, params: Value, options: Options) -> PlanOut {
     match plan(&Request { method: method.into(), params, options }) {
         Ok(plan) => PlanOut::Plan(Box::new(plan)),
         Err(e) => PlanOut::Refused { error: ErrorOut { code: e.code(), message: e.to_string() } },
+    }
+}
+
+/// What stands for a plan where the params could not even be read.
+pub fn no_plan(reason: &impl Display) -> PlanOut {
+    let error = ErrorOut { code: INVALID_PARAMS, message: format!("params: {reason}") };
+    PlanOut::Refused { error }
+}
+
+/// The body that answers a request whose params could not even be read.
+pub fn unreadable_params(
+    method: &str,
+    options: &Options,
+    reason: &impl Display,
+    id_json: &str,
+) -> Vec<u8> {
+    let message = format!("params: {reason}");
+    refusal(method, options.not_checked, None, INVALID_PARAMS, &message, id_json)
+}
+
+/// The body that answers a request whose facts could not be read.
+pub fn unreadable_facts(
+    method: &str,
+    options: &Options,
+    reason: &impl Display,
+    id_json: &str,
+) -> Vec<u8> {
+    let message = format!("eca-context could not read its own facts: {reason}");
+    refusal(method, options.not_checked, None, INTERNAL_ERROR, &message, id_json)
+}
+
+/// An error; of `editor/getDiagnostics` a result, since today's servers read an error as "clean".
+fn refusal(
+    method: &str,
+    not_checked: bool,
+    root: Option<&str>,
+    code: i32,
+    message: &str,
+    id_json: &str,
+) -> Vec<u8> {
+    if method == "editor/getDiagnostics" {
+        body(id_json, "result", &refused_diagnostics(message, not_checked, root), BODY_BYTES)
+    } else {
+        error_body(id_json, code, message)
     }
 }
 
@@ -59,12 +109,10 @@ pub fn answer(
                 body(id_json, "result", &found, capacity)
             }
         },
-        Err(e) if method == "editor/getDiagnostics" => {
+        Err(e) => {
             let root = facts.root.as_deref();
-            let refused = refused_diagnostics(&e.to_string(), not_checked, root);
-            body(id_json, "result", &refused, BODY_BYTES)
+            refusal(method, not_checked, root, e.code(), &e.to_string(), id_json)
         }
-        Err(e) => error_body(id_json, e.code(), &e.to_string()),
     }
 }
 
