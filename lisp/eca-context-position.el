@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (eval-when-compile (require 'subr-x))
 
 ;; Only what lies outside the basic plane takes two units.  Raw bytes and code points that only Emacs
@@ -150,6 +151,61 @@ not stand there so often.  Return nil when there is no such line."
   (let ((inside (lambda (char) (and char (memq (char-syntax char) '(?w ?_))))))
     (not (or (and (funcall inside (char-after beg)) (funcall inside (char-before beg)))
              (and (funcall inside (char-before end)) (funcall inside (char-after end)))))))
+
+;;;; How servers count
+
+(defun eca-context-position-encoded (encoding pos)
+  "Return (LINE . CHARACTER) of POS with characters counted in ENCODING.
+That is \"utf-16\", \"utf-8\" or \"utf-32\", as a language server counts."
+  (let ((at (car (eca-context-position-sweep (list pos))))
+        (bol (save-excursion
+               (goto-char pos)
+               (let ((inhibit-field-text-motion t))
+                 (line-beginning-position)))))
+    (cons (car at)
+          (pcase encoding
+            ("utf-8" (- (position-bytes pos) (position-bytes bol)))
+            ("utf-32" (- pos bol))
+            (_ (cdr at))))))
+
+(defun eca-context-position-decoded (encoding places)
+  "Return PLACES in the current buffer, counted in ENCODING, in UTF-16 units.
+These are conses (LINE . CHARACTER).  What lies beyond a line's end or the last
+line does so still."
+  (let ((table (make-hash-table :test #'equal))
+        (line 0)
+        positions)
+    (save-excursion
+      (goto-char (point-min))
+      ;; In order of lines, so the buffer is gone through once.
+      (dolist (place (sort (copy-sequence places) (lambda (a b) (< (car a) (car b)))))
+        (unless (gethash place table)
+          (when (and (zerop (forward-line (- (car place) line))) (bolp))
+            (setq line (car place))
+            (puthash place (eca-context-position--at encoding (cdr place)) table)))))
+    (maphash (lambda (_ at) (push (car at) positions)) table)
+    (let ((swept (make-hash-table)))
+      (cl-mapc (lambda (position place) (puthash position place swept))
+               positions (eca-context-position-sweep positions))
+      (mapcar (lambda (place)
+                (let* ((at (gethash place table))
+                       (to (and at (gethash (car at) swept))))
+                  (if to (cons (car to) (+ (cdr to) (cdr at))) place)))
+              places))))
+
+(defun eca-context-position--at (encoding units)
+  "Return (POSITION . EXCESS) for UNITS of ENCODING on the line at point.
+EXCESS is how many units lie beyond the line's end."
+  (let* ((inhibit-field-text-motion t)
+         (line (buffer-substring-no-properties (point) (line-end-position)))
+         (length (if (equal encoding "utf-8") (string-bytes line) (length line))))
+    (cond ((> units length) (cons (line-end-position) (- units length)))
+          ((= (length line) length) (cons (+ (point) units) 0))
+          (t (let ((n-chars 0))
+               (while (> units 0)
+                 (setq units (- units (string-bytes (char-to-string (aref line n-chars))))
+                       n-chars (1+ n-chars)))
+               (cons (+ (point) n-chars) 0))))))
 
 (provide 'eca-context-position)
 ;;; eca-context-position.el ends here

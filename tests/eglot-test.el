@@ -235,19 +235,6 @@ Each is ([LINE CHARACTER END-LINE END-CHARACTER] MESSAGE . REST)."
                                (plist-get result :diagnostics))
                        '((0 0 0 3) (1 10 1 10) (1 10 3 0) (3 0 3 0))))))))
 
-(ert-deftest eglot-test-encodings ()
-  (with-temp-buffer
-    (insert "\tx = \"😀é變\"; bad\n\nlast")
-    (pcase-dolist (`(,encoding ,from ,to)
-                   '(("utf-8" (0 . 18) (0 . 13)) ("utf-8" (0 . 15) (0 . 10))
-                     ("utf-32" (0 . 12) (0 . 13)) ("utf-8" (0 . 99) (0 . 94))
-                     ("utf-32" (1 . 3) (1 . 3)) ("utf-32" (2 . 4) (2 . 4))
-                     ("utf-8" (3 . 5) (3 . 5)) ("utf-8" (9 . 0) (9 . 0))))
-      (ert-info ((format "%s %s" encoding from))
-        (should (equal (eca-context-eglot--to-utf-16 encoding (list from)) (list to)))))
-    (should (equal (eca-context-eglot--to-utf-16 "utf-32" '((2 . 1) (0 . 12) (0 . 6) (7 . 1) (2 . 1)))
-                   '((2 . 1) (0 . 13) (0 . 6) (7 . 1) (2 . 1))))))
-
 ;;;; Freshness
 
 (defmacro eglot-test-each-server (&rest body)

@@ -99,5 +99,28 @@ SETUP is called in the buffer first."
     (should (equal (eca-context-position-find-symbol 0 "" 1) '(nil . 0)))
     (should-not (eca-context-position-find-symbol 5 "foo" 1))))
 
+(defconst eca-context-position-encodings
+  '(("utf-8" (0 . 18) (0 . 13)) ("utf-8" (0 . 15) (0 . 10)) ("utf-32" (0 . 12) (0 . 13))
+    ("utf-16" (0 . 13) (0 . 13)) ("utf-32" (2 . 4) (2 . 4)) ("utf-8" (1 . 0) (1 . 0)))
+  "An encoding, a place as one counts who uses it, and in UTF-16 units.")
+
+(ert-deftest eca-context-position-as-servers-count ()
+  (with-temp-buffer
+    (insert "\tx = \"😀é變\"; bad\n\nlast")
+    (pcase-dolist (`(,encoding ,theirs ,ours) eca-context-position-encodings)
+      (ert-info ((format "%s %s" encoding theirs))
+        (should (equal (eca-context-position-encoded
+                        encoding (eca-context-position-to-point (car ours) (cdr ours)))
+                       theirs))
+        (unless (equal encoding "utf-16")
+          (should (equal (eca-context-position-decoded encoding (list theirs)) (list ours))))))
+    ;; What lies beyond does so still.
+    (pcase-dolist (`(,encoding ,theirs ,ours)
+                   '(("utf-8" (0 . 99) (0 . 94)) ("utf-32" (1 . 3) (1 . 3))
+                     ("utf-8" (3 . 5) (3 . 5)) ("utf-8" (9 . 0) (9 . 0))))
+      (should (equal (eca-context-position-decoded encoding (list theirs)) (list ours))))
+    (should (equal (eca-context-position-decoded "utf-32" '((2 . 1) (0 . 12) (0 . 6) (7 . 1) (2 . 1)))
+                   '((2 . 1) (0 . 13) (0 . 6) (7 . 1) (2 . 1))))))
+
 (provide 'position-test)
 ;;; position-test.el ends here
