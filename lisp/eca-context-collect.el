@@ -102,26 +102,55 @@ MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
   "Answer request ID for METHOD with PARAMS and call SEND once with the frame.
 CONTEXT is a plist: `:roots', folders outside of which no file is opened (nil:
 no limit), and `:deadline', a `float-time'.  The work is done in a timer, never
-in the caller.  An unusable module is an error here."
+in the caller.  An ID that is neither a string nor a number nor nil gets an
+error without one.  An unusable module is an error here."
   (let ((trouble (eca-context-module-trouble)))
     (when trouble
       (error "%s" (concat "eca-context: " trouble))))
-  (run-at-time
-   0 nil
+  (eca-context-job-soon
    (lambda ()
-     (let ((answer (lambda (facts)
-                     (funcall send
-                              (condition-case err
-                                  (eca-context-module-answer
-                                   id method params (eca-context-options) facts)
-                                (error (eca-context-module-error-frame
-                                        id -32603 (concat "eca-context: "
-                                                          (error-message-string err)))))))))
-       (condition-case err
-           (save-match-data
-             (eca-context-collect method params context answer))
-         (error (funcall answer (list :trouble (list :code "error"
-                                                     :reason (error-message-string err))))))))))
+     (let* ((default-directory temporary-file-directory)
+            (refuse (lambda (id code message)
+                      (funcall send (eca-context-module-error-frame
+                                     id code (concat "eca-context: " message)))))
+            (answer (lambda (facts)
+                      (let ((frame (condition-case err
+                                       (eca-context-module-answer
+                                        id method params (eca-context-options) facts)
+                                     (error (list (error-message-string err))))))
+                        (if (consp frame)
+                            (funcall refuse id -32603 (car frame))
+                          (funcall send frame))))))
+       (if (not (or (null id) (stringp id) (numberp id)))
+           (funcall refuse nil -32600 "an id is a string or a number")
+         (eca-context-collect--guarded
+          answer
+          (lambda ()
+            (save-match-data
+              (eca-context-collect method params (eca-context-collect--context context)
+                                   answer)))))))))
+
+(defun eca-context-collect--guarded (done function)
+  "Call FUNCTION; if it signals an error, call DONE with facts that say so."
+  (let ((trouble (condition-case err
+                     (progn (funcall function) nil)
+                   (error (error-message-string err)))))
+    (when trouble
+      (funcall done (list :trouble (list :code "error" :reason trouble))))))
+
+(defun eca-context-collect--context (context)
+  "Return CONTEXT with only those folders among its `:roots' that can be reached.
+If there are some and none of them can be, no file is inside."
+  (let ((roots (plist-get context :roots)))
+    (append (list :roots
+                  (and roots
+                       (or (seq-filter (lambda (root)
+                                         (and (stringp root)
+                                              (not (string-search "\0" root))
+                                              (eca-context-files-connected-p root)))
+                                       roots)
+                           (list (file-name-as-directory null-device)))))
+            context)))
 
 (defun eca-context-collect (method params context done)
   "Gather facts for METHOD with PARAMS under CONTEXT; call DONE once with them."
@@ -185,7 +214,9 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
          (facts nil)
          (finish (lambda (facts)
                    (eca-context-background-kill copy)
-                   (funcall done facts))))
+                   (funcall done facts)))
+         (fail (lambda (trouble)
+                 (funcall finish (append trouble (list :document (list :path path)))))))
     (condition-case err
         (with-current-buffer buffer
           (save-excursion
@@ -207,9 +238,16 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                                             context))
        (plist-get context :deadline)
        (lambda (outcomes)
-         (funcall finish (append (eca-context-diagnostics-near (plist-get outcomes :diagnostics) plan)
-                                 outcomes (eca-context-collect--places outcomes path facts)
-                                 facts)))))))
+         (let (all)
+           (eca-context-collect--guarded
+            fail
+            (lambda ()
+              (setq all (append (eca-context-diagnostics-near (plist-get outcomes :diagnostics)
+                                                              plan)
+                                outcomes (eca-context-collect--places outcomes path facts)
+                                facts))))
+           (when all
+             (funcall finish all))))))))
 
 (defun eca-context-collect--outdated-p (buffer)
   "Return non-nil if BUFFER, unmodified, is older than its file.
@@ -272,39 +310,64 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
                 (if (eq function t) (copy-sequence (default-value hook)) (list function)))
               (buffer-local-value hook buffer)))
 
+(defun eca-context-collect--item-file (item)
+  "Return the file that ITEM names, or nil if it names none that can be."
+  (let ((file (and (vectorp item) (> (length item) 0) (aref item 0))))
+    (and (stringp file)
+         (not (string= file ""))
+         (not (string-search "\0" file))
+         file)))
+
+(defun eca-context-collect--files (outcomes)
+  "Return each file that an item of OUTCOMES, the facts of all features, names."
+  (let ((seen (make-hash-table :test #'equal))
+        files)
+    (dolist (key '(:definitions :references :diagnostics))
+      (dolist (outcome (plist-get outcomes key))
+        (mapc (lambda (item)
+                (let ((file (eca-context-collect--item-file item)))
+                  (when (and file (not (gethash file seen)))
+                    (puthash file t seen)
+                    (push file files))))
+              (plist-get outcome :items))))
+    (nreverse files)))
+
 (defun eca-context-collect--places (outcomes path facts)
   "Return what the module must know of the files that OUTCOMES name beside PATH.
 These are files the user excludes, and the unsaved texts of buffers, which are
 added to those of FACTS."
-  (let ((files (delete-dups
-                (mapcan (lambda (outcome)
-                          (mapcar (lambda (item) (aref item 0)) (plist-get outcome :items)))
-                        (append (plist-get outcomes :definitions)
-                                (plist-get outcomes :references)))))
+  (let ((files (remove path (eca-context-collect--files outcomes)))
         (unsaved (seq-filter (lambda (buffer)
                                (and (buffer-file-name buffer) (buffer-modified-p buffer)))
                              (buffer-list))))
-    (list :excluded (seq-filter #'eca-context-files-excluded-p files)
+    (list :excluded (mapcan (lambda (file)
+                              (let ((path (or (eca-context-uri-to-path file) file)))
+                                (and (eca-context-files-excluded-p path) (list file path))))
+                            files)
           :texts
           (append (plist-get facts :texts)
-           (mapcan (lambda (outcome) (copy-sequence (plist-get outcome :texts)))
-                   (append (plist-get outcomes :definitions) (plist-get outcomes :references)))
-           (delq nil
-                (mapcar
-                 (lambda (file)
-                   (let ((buffer (seq-find (lambda (buffer)
-                                             (member file (list (buffer-file-name buffer)
-                                                                (buffer-local-value
-                                                                 'buffer-file-truename buffer))))
-                                           unsaved)))
-                     (and buffer
-                          (not (equal file path))
-                          (with-current-buffer buffer
-                            (save-restriction
-                              (widen)
-                              (vector file (buffer-substring-no-properties (point-min) (point-max))
-                                      t))))))
-                 files))))))
+                  (mapcan (lambda (outcome) (append (plist-get outcome :texts) nil))
+                          (append (plist-get outcomes :definitions)
+                                  (plist-get outcomes :references)))
+                  (delq nil
+                        (mapcar (lambda (file)
+                                  (let ((buffer (eca-context-collect--visiting file unsaved)))
+                                    (and buffer (eca-context-collect--text file buffer))))
+                                files))))))
+
+(defun eca-context-collect--visiting (file buffers)
+  "Return which of BUFFERS visits FILE, under that name or its true one, or nil."
+  (seq-find (lambda (buffer)
+              (member file (list (buffer-file-name buffer)
+                                 (buffer-local-value 'buffer-file-truename buffer))))
+            buffers))
+
+(defun eca-context-collect--text (file buffer)
+  "Return the whole text of BUFFER, which visits FILE, for the module."
+  (with-current-buffer buffer
+    (save-restriction
+      (widen)
+      (vector file (buffer-substring-no-properties (point-min) (point-max)) t))))
 
 (defun eca-context-collect--document (path visiting outdated)
   "Return the document block of the current buffer, the text of PATH.
@@ -376,25 +439,54 @@ Without one it is point, if VISITING, the buffer the user has."
   "Gather for PLAN what is known about files in the workspace of CONTEXT.
 DONE is called once.
 Each buffer that visits one is asked, and flymake's list of other files is read."
-  (let ((roots (plist-get context :roots)))
+  (let* ((roots (plist-get context :roots))
+         (buffers (seq-filter (lambda (buffer)
+                                (eca-context-files-shown-p (buffer-file-name buffer) roots))
+                              (buffer-list)))
+         ;; The very strings are the chains' keys.
+         (files (mapcar #'buffer-file-name buffers)))
     (eca-context-job-run
-     (mapcan (lambda (buffer)
-               (and (eca-context-files-shown-p (buffer-file-name buffer) roots)
-                    (eca-context-collect--chains
-                     (plist-get plan :features) buffer nil
-                     (append (list :path (buffer-file-name buffer) :everywhere t) context))))
-             (buffer-list))
+     (cl-mapcan (lambda (buffer file)
+                  (mapcar (lambda (chain)
+                            (setf (eca-context-job--chain-key chain) file)
+                            chain)
+                          (eca-context-collect--chains
+                           (plist-get plan :features) buffer nil
+                           (append (list :path file :everywhere t) context))))
+                buffers files)
      (plist-get context :deadline)
      (lambda (outcomes)
-       (let ((listed (mapcar (lambda (found)
-                               (list :provider (car found) :kind "unknown" :status "ok"
-                                     :items (cdr found)))
-                             (list (cons "flymake" (eca-context-flymake-listed-items nil))
-                                   (cons "lsp-mode" (eca-context-lsp-mode-listed-items roots))))))
-         (funcall done (list :root (car roots)
-                             :diagnostics
-                             (eca-context-collect--shown
-                              (append listed (plist-get outcomes :diagnostics)) roots))))))))
+       (let (facts)
+         (eca-context-collect--guarded
+          (lambda (trouble) (setq facts trouble))
+          (lambda ()
+            (setq facts
+                  (list :diagnostics
+                        (eca-context-collect--shown
+                         (append (mapcar (lambda (found)
+                                           (list :provider (car found) :kind "unknown" :status "ok"
+                                                 :items (cdr found)))
+                                         (list (cons "flymake" (eca-context-flymake-listed-items nil))
+                                               (cons "lsp-mode"
+                                                     (eca-context-lsp-mode-listed-items roots))))
+                                 (cl-loop for (file said) on outcomes by #'cddr
+                                          append (mapcar (lambda (outcome)
+                                                           (eca-context-collect--named outcome file))
+                                                         said)))
+                         roots)))))
+         (funcall done (append (list :root (car roots)) facts)))))))
+
+(defun eca-context-collect--named (outcome file)
+  "Return OUTCOME with FILE in those of its items that name none."
+  (plist-put (copy-sequence outcome) :items
+             (mapcar (lambda (item)
+                       (if (and (vectorp item) (> (length item) 0)
+                                (not (eca-context-collect--item-file item)))
+                           (let ((item (copy-sequence item)))
+                             (aset item 0 file)
+                             item)
+                         item))
+                     (plist-get outcome :items))))
 
 (defun eca-context-collect--shown (outcomes roots)
   "Return OUTCOMES about many files with what may be shown of files in ROOTS.
@@ -404,7 +496,7 @@ That one file has no checker is no news among many; nor is an empty list."
     (dolist (outcome outcomes)
       (let ((items (seq-filter
                     (lambda (item)
-                      (let ((file (aref item 0)))
+                      (let ((file (eca-context-collect--item-file item)))
                         (when (eq (gethash file verdicts 'new) 'new)
                           (puthash file (eca-context-files-shown-p file roots) verdicts))
                         (gethash file verdicts)))

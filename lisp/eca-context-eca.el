@@ -93,18 +93,51 @@ process filter that calls this has returned."
        (lambda (frame) (eca-context-eca--send session id frame)))
       :async)))
 
+(defvar eca-context-eca--unsent (make-hash-table :test #'eq :weakness 'key)
+  "For each process that is being written to: its frames, the first one first.
+The string \"\" stands for the rest of a frame, which Emacs itself keeps.")
+
+(defconst eca-context-eca--patience 0.05
+  "For how many seconds Emacs may wait for a server to read.")
+
 (defun eca-context-eca--send (session id frame)
   "Send FRAME, the answer to request ID, to SESSION's server if it is alive.
-FRAME is a unibyte string, header included."
-  (let ((process (eca--session-process session)))
+FRAME is a unibyte string, header included.  A server that does not read now
+gets it when it does; Emacs does not wait for it."
+  (let* ((process (eca--session-process session))
+         (unsent (and process (gethash process eca-context-eca--unsent))))
     (if (not (process-live-p process))
         (eca-context-log-note (format "%s is not answered, the server is gone" id) nil)
-      (condition-case err
-          (progn
-            (process-send-string process frame)
-            (eca-context-log-note (format "%s is answered" id) frame))
-        (error (eca-context-log-note (format "%s is not answered" id)
-                                     (error-message-string err)))))))
+      (eca-context-log-note (format "%s is answered" id) frame)
+      (puthash process (append unsent (list frame)) eca-context-eca--unsent)
+      (unless unsent
+        (eca-context-eca--write process 0.01)))))
+
+(defun eca-context-eca--write (process delay)
+  "Write to PROCESS what it shall get; what it does not read, in DELAY seconds.
+DELAY grows with each try, up to a quarter of a second."
+  (condition-case err
+      (let ((reads t))
+        ;; One that is stopped may go on.
+        (while (and reads (eq (process-status process) 'run)
+                    (gethash process eca-context-eca--unsent))
+          (setq reads (eca-context-eca--written-p
+                       process (car (gethash process eca-context-eca--unsent))))
+          ;; Others may have come while it was written.
+          (let ((rest (cdr (gethash process eca-context-eca--unsent))))
+            (puthash process (if reads rest (cons "" rest)) eca-context-eca--unsent)))
+        (if (and (process-live-p process) (gethash process eca-context-eca--unsent))
+            (run-at-time delay nil #'eca-context-eca--write process (min 0.25 (* 2 delay)))
+          (remhash process eca-context-eca--unsent)))
+    (error
+     (remhash process eca-context-eca--unsent)
+     (eca-context-log-note "An answer was not sent" (error-message-string err)))))
+
+(defun eca-context-eca--written-p (process string)
+  "Write STRING to PROCESS and return non-nil if all of it was written in time."
+  (with-timeout (eca-context-eca--patience)
+    (process-send-string process string)
+    t))
 
 ;;;; Capabilities
 

@@ -291,7 +291,73 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                          (list uri code))))))
     (should-not (featurep 'tramp-sh))))
 
+(ert-deftest cases-roots-that-cannot-be-reached ()
+  (guest-with-folder folder
+    (let ((uri (guest-write (concat folder "a.txt") "word\n"))
+          (inside `("/ssh:nohost.invalid:/p" ,folder nil)))
+      (should (equal (cases-test-symbol uri 0 0 inside) '("word" 0 0 4)))
+      (dolist (roots `(("/ssh:nohost.invalid:/p") (nil) ("a\0b") (,(concat folder "none")) (5)))
+        (should (equal (cons roots (car (cases-test-code (list :uri uri) roots)))
+                       (cons roots "outside-workspace")))
+        (should (plist-get (guest-ask "editor/getDiagnostics" nil roots) :result)))
+      (should-not (featurep 'tramp-sh)))))
+
+(ert-deftest cases-an-option-that-is-no-regexp ()
+  (guest-with-folder folder
+    (let ((uri (guest-write (concat folder "a.txt") "word\n"))
+          (eca-context-excluded-files '("[")))
+      (find-file-noselect (concat folder "a.txt"))
+      (dolist (ask `(("editor/getContext" ,(list :uri uri)) ("editor/getContext" nil)
+                     ("editor/getDiagnostics" ,(list :uri uri)) ("editor/getDiagnostics" nil)))
+        (should (equal (plist-get (car (plist-get (plist-get (guest-ask (car ask) (cadr ask)
+                                                                        (list folder))
+                                                             :result)
+                                                  :unavailable))
+                                  :reason)
+                       "Invalid regexp: \"Unmatched [ or [^\""))))))
+
+(ert-deftest cases-an-id-is-a-string-or-a-number ()
+  (dolist (id '(t (:a 1) [1] :json-false))
+    (let (frames)
+      (eca-context-answer id "editor/getContext" nil (list :deadline (+ (float-time) 5))
+                          (lambda (frame) (push frame frames)))
+      (with-timeout (5) (while (null frames) (accept-process-output nil 0.01)))
+      (should (equal (mapcar (lambda (frame) (substring frame (seq-position frame ?{))) frames)
+                     '("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\
+\"message\":\"eca-context: an id is a string or a number\"}}"))))))
+
 ;;;; Definitions
+
+(ert-deftest cases-items-of-any-shape ()
+  (guest-with-folder folder
+    (let ((uri (guest-write (concat folder "a.txt") "word\n"))
+          (buffers (length (buffer-list)))
+          (good (vector (concat folder "a.txt") 0 0 0 4 nil nil nil)))
+      (dolist (bad `((1 2) nil 5 [] [nil] ["a\0b" 1] [5 5 5] ["/x" -1 -1] "text" ,(current-buffer)
+                     ["/x" 99999999999999999999 0] (("/x") ("/y"))))
+        (dolist (items (list (list bad good) (vector good bad)))
+          (let ((eca-context-definitions-functions
+                 (list (lambda (&rest _)
+                         (list :provider "odd" :kind "textual" :status "ok" :items items)))))
+            (should (equal (cons bad (mapcar (lambda (place) (plist-get place :preview))
+                                             (plist-get (cases-test-result
+                                                         (list :uri uri
+                                                               :position '(:line 0 :character 0)))
+                                                        :definitions)))
+                           (list bad "word")))))
+        (let ((eca-context-diagnostics-functions
+               (list (lambda (&rest _)
+                       (list :provider "odd" :kind "unknown" :status "ok" :fresh t
+                             :items (list bad (vector nil "error" "odd" nil [0 0 0 4] "Odd"))))))
+              (buffer (find-file-noselect (concat folder "a.txt"))))
+          (dolist (params (list nil (list :uri uri)
+                                (list :uri uri :position '(:line 0 :character 0) :limit 1)))
+            (should (equal (cons bad (plist-get (guest-ask "editor/getDiagnostics" params
+                                                           (list folder))
+                                                :error))
+                           (list bad))))
+          (kill-buffer buffer)))
+      (should (= (length (buffer-list)) buffers)))))
 
 (ert-deftest cases-c24-places-that-are-gone ()
   (guest-with-folder folder
@@ -353,6 +419,27 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
         (should (plist-member result :definitions))
         (should-not (plist-get result :definitions)))
       (should (equal (car (cases-test-code (list :uri (guest-uri link)))) "excluded")))))
+
+(ert-deftest cases-a-problem-in-an-excluded-file-appears-nowhere ()
+  (guest-with-folder folder
+    (let* ((uri (guest-write (concat folder "a.txt") "word\n"))
+           (secret (concat folder ".env"))
+           (eca-context-diagnostics-functions
+            (list (lambda (&rest _)
+                    (list :provider "odd" :kind "unknown" :status "ok" :fresh t
+                          :items (mapcar (lambda (file)
+                                           (vector file "error" "odd" nil [0 0 0 1] "Odd"))
+                                         (list nil secret (guest-uri secret)
+                                               (concat "file://" folder "%2Eenv"))))))))
+      (guest-write secret "word\n")
+      (find-file-noselect (concat folder "a.txt"))
+      (dolist (params (list nil (list :uri uri)))
+        (should (equal (mapcar (lambda (problem) (plist-get problem :uri))
+                               (plist-get (plist-get (guest-ask "editor/getDiagnostics" params
+                                                                (list folder))
+                                                     :result)
+                                          :diagnostics))
+                       (list uri)))))))
 
 (ert-deftest cases-diagnostics-switched-off ()
   (guest-with-folder folder

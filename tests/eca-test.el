@@ -315,6 +315,51 @@ Return what the server was sent, `initialize' first."
                (eca-context-eca--send session 1 "frame"))
       (eca-delete-session session))))
 
+(ert-deftest eca-test-a-server-that-does-not-read ()
+  (eca-test-with-folder folder
+    (let* ((session (eca-create-session '("/")))
+           (go (expand-file-name "go" folder))
+           (out "")
+           (process (make-process
+                     :name "eca-context-sleepy" :connection-type 'pipe :noquery t :coding 'binary
+                     :command (list "sh" "-c" "while ! test -e \"$0\"; do sleep 0.05; done; cat" go)
+                     :filter (lambda (_ text) (setq out (concat out text)))))
+           (frame (make-string 300000 ?a))
+           (start (float-time))
+           (latest 0) (last (float-time))
+           (timers (length timer-list))
+           (ticks (run-at-time 0 0.01 (lambda ()
+                                        (setq latest (max latest (- (float-time) last))
+                                              last (float-time))))))
+      (unwind-protect
+          (progn
+            (setf (eca--session-process session) process)
+            (dotimes (n 5)
+              (eca-context-eca--send session n (concat frame (number-to-string n))))
+            (should (< (- (float-time) start) 0.5))
+            (while (< (- (float-time) start) 1) (accept-process-output nil 0.01))
+            (should (< latest 0.2))
+            (write-region "" nil go nil 'silent)
+            (eca-test-wait (lambda () (= (length out) 1500005)) "all frames")
+            (should (equal (replace-regexp-in-string "a+" "" out) "01234"))
+            ;; Stopped, it gets what it has to get when it goes on.
+            (signal-process process 'SIGSTOP)
+            (eca-test-wait (lambda () (eq (process-status process) 'stop)) "stop")
+            (eca-context-eca--send session 6 "stopped")
+            (signal-process process 'SIGCONT)
+            (eca-test-wait (lambda () (string-suffix-p "stopped" out)) "the answer")
+            ;; It stops for good.
+            (signal-process process 'SIGSTOP)
+            (eca-test-wait (lambda () (eq (process-status process) 'stop)) "stop")
+            (eca-context-eca--send session 7 frame)
+            (delete-process process)
+            (eca-test-wait (lambda () (not (gethash process eca-context-eca--unsent))) "the end")
+            (cancel-timer ticks)
+            (should (= (length timer-list) timers)))
+        (cancel-timer ticks)
+        (delete-process process)
+        (eca-delete-session session)))))
+
 (ert-deftest eca-test-the-server-dies-meanwhile ()
   (eca-test-with-folder folder
     (let* ((uri (eca-test-write (expand-file-name "a.el" folder) "a\n"))

@@ -22,7 +22,8 @@ pub(crate) fn locations(
     let mut seen = HashSet::new();
     let mut out = Vec::new();
     for place in places {
-        if has_definition && role(&place) != Role::Definition {
+        let is_a_file = !place.file.is_empty() && !place.file.contains('\0');
+        if !is_a_file || has_definition && role(&place) != Role::Definition {
             continue;
         }
         let identity = lines.identity(&path(&place));
