@@ -334,7 +334,7 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
           (buffers (length (buffer-list)))
           (good (vector (concat folder "a.txt") 0 0 0 4 nil nil nil)))
       (dolist (bad `((1 2) nil 5 [] [nil] ["a\0b" 1] [5 5 5] ["/x" -1 -1] "text" ,(current-buffer)
-                     ["/x" 99999999999999999999 0] (("/x") ("/y"))))
+                     [,(concat folder "a.txt") 99999999999999999999 0] (("/x") ("/y"))))
         (dolist (items (list (list bad good) (vector good bad)))
           (let ((eca-context-definitions-functions
                  (list (lambda (&rest _)
