@@ -46,7 +46,7 @@ An item is [TEXT [LINE CHARACTER END-LINE END-CHARACTER] CONTEXT].")
   "Functions that return the definitions of the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME ROLE CONTAINER], nil
 for what is not known.")
-(defvar eca-context-references-functions nil
+(defvar eca-context-references-functions '(eca-context-xref-references)
   "Functions that return the references to the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME DECLARATION
 CONTAINER]; DECLARATION is t, `:json-false', or nil.")
@@ -55,7 +55,7 @@ CONTAINER]; DECLARATION is t, `:json-false', or nil.")
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-enclosing-symbols-functions nil
   "Functions that return the symbols around point, outermost first.
-An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or of a mode.")
+An item is [NAME KIND RANGE SELECTION-RANGE]; KIND is a word of LSP or of a mode.")
 (defvar eca-context-documentation-functions nil
   "Functions that return what is written about the symbol at point.
 An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext' or

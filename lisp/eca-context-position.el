@@ -44,6 +44,16 @@ A BOM at the start of the buffer and a CR at the line's end count nothing."
         (1- units)
       units)))
 
+(defun eca-context-position-units-of (string)
+  "Return how many UTF-16 units STRING takes."
+  (let ((units (length string)))
+    (unless (= units (string-bytes string))
+      (mapc (lambda (char)
+              (when (<= #x10000 char #x10ffff)
+                (setq units (1+ units))))
+            string))
+    units))
+
 (defun eca-context-position--n-newlines (beg end)
   "Return how many lines lie between BEG and END, both the start of one."
   (if (= beg end)
@@ -139,14 +149,14 @@ not stand there so often.  Return nil when there is no such line."
                  (eol (line-end-position)))
             (while (and (not (string-empty-p symbol)) (search-forward symbol eol t))
               (let ((beg (- (point) (length symbol))))
-                (when (eca-context-position--whole-p beg (point))
+                (when (eca-context-position-whole-p beg (point))
                   (setq n (1+ n))
                   (when (= n occurrence)
                     (setq found beg)))
                 (goto-char (1+ beg)))))))
       (cons found n))))
 
-(defun eca-context-position--whole-p (beg end)
+(defun eca-context-position-whole-p (beg end)
   "Return non-nil if BEG and END are where a symbol begins and ends."
   (let ((inside (lambda (char) (and char (memq (char-syntax char) '(?w ?_))))))
     (not (or (and (funcall inside (char-after beg)) (funcall inside (char-before beg)))

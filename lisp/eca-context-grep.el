@@ -1,0 +1,161 @@
+;;; eca-context-grep.el --- Where a name stands in a folder  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; What xref's own search for references does, with find and grep in a process of its own: Emacs waits
+;; for nothing, no buffer is left, and the search ends with the request.
+
+;;; Code:
+
+(require 'seq)
+(require 'eca-context-position)
+
+(defvar find-program)
+(defvar grep-program)
+(defvar semantic-symref-filepattern-alist)
+
+(defconst eca-context-grep--most 20971520
+  "How many characters of grep's output are read; then it is stopped.")
+
+(defconst eca-context-grep--patterns
+  '((c-mode "*.[ch]") (c++-mode "*.[chCH]" "*.[ch]pp" "*.cc" "*.hh" "*.[ch]xx")
+    (python-mode "*.py" "*.pyi" "*.pyw") (js-mode "*.js" "*.jsx" "*.mjs" "*.cjs")
+    (typescript-mode "*.ts" "*.tsx" "*.mts" "*.cts") (tsx-mode "*.ts" "*.tsx")
+    (ruby-mode "*.rb" "*.ru" "*.rake" "*.gemspec" "Rakefile") (perl-mode "*.pl" "*.PL" "*.pm")
+    (cperl-mode "*.pl" "*.PL" "*.pm") (sh-mode "*.sh" "*.bash") (bash-mode "*.sh" "*.bash")
+    (html-mode "*.html" "*.htm" "*.php") (mhtml-mode "*.html" "*.htm" "*.php")
+    (lisp-interaction-mode "*.el"))
+  "Modes whose files have more names than `auto-mode-alist' tells by suffixes.")
+
+(defun eca-context-grep-available-p (folder)
+  "Return non-nil if FOLDER can be searched here."
+  (and (not (file-remote-p folder))
+       (not (memq system-type '(windows-nt ms-dos)))
+       (executable-find (eca-context-grep--find))
+       (executable-find (eca-context-grep--grep))
+       t))
+
+(defun eca-context-grep--find () "Return the program find." (or (bound-and-true-p find-program) "find"))
+(defun eca-context-grep--grep () "Return the program grep." (or (bound-and-true-p grep-program) "grep"))
+
+(defun eca-context-grep-patterns (mode file)
+  "Return the patterns of names of files in MODE's language, as FILE is."
+  (let ((modes (list mode))
+        (stem (string-remove-suffix "-ts-mode" (symbol-name mode)))
+        patterns)
+    (unless (equal stem (symbol-name mode))
+      (push (intern (concat stem "-mode")) modes))
+    (dolist (mode (nreverse modes))
+      (setq patterns
+            (append patterns
+                    (or (cdr (assq mode (bound-and-true-p semantic-symref-filepattern-alist)))
+                        (cdr (assq mode eca-context-grep--patterns))
+                        (delq nil
+                              (mapcar (lambda (entry)
+                                        (and (eq (cdr entry) mode)
+                                             (string-match "\\`\\\\\\.\\([[:alnum:]_-]+\\)\\\\'\\'"
+                                                           (car entry))
+                                             (concat "*." (match-string 1 (car entry)))))
+                                      auto-mode-alist))))))
+    (delete-dups
+     (append patterns
+             (and file
+                  (list (if (file-name-extension file)
+                            (concat "*." (file-name-extension file))
+                          (file-name-nondirectory file))))))))
+
+(defun eca-context-grep (name folders patterns deadline done)
+  "Find the whole symbol NAME in files of FOLDERS whose names match PATTERNS.
+What is whole is a matter of the current buffer's syntax.  At last, at DEADLINE
+or before, call DONE once with the places, lists (FILE LINE CHARACTER END), and
+nil or the reason why there may be more; lines count from 0, CHARACTER and END
+in UTF-16 units."
+  (let* ((syntax (syntax-table))
+         (buffer (generate-new-buffer " *eca-context grep*" t))
+         (process-adaptive-read-buffering nil)
+         (coding-system-for-read 'utf-8-unix)
+         (timer nil)
+         (process nil)
+         (finish (lambda (why)
+                   (when (buffer-live-p buffer)
+                     (cancel-timer timer)
+                     (set-process-sentinel process #'ignore)
+                     (delete-process process)
+                     (let ((places (with-current-buffer buffer
+                                     (with-syntax-table syntax
+                                       (eca-context-grep--places name)))))
+                       (let ((kill-buffer-query-functions nil))
+                         (kill-buffer buffer))
+                       (funcall done places why))))))
+    (with-current-buffer buffer
+      (setq default-directory (file-name-as-directory (car folders))))
+    (setq process
+          (let ((default-directory (file-name-as-directory (car folders))))
+            (make-process :name "eca-context grep" :buffer buffer :noquery t :connection-type 'pipe
+                          :command (eca-context-grep--command name folders patterns)
+                          :filter #'eca-context-grep--take
+                          :sentinel (lambda (process _event)
+                                      (unless (process-live-p process)
+                                        ;; Not here, where the user could not interrupt it.
+                                        (run-at-time
+                                         0 nil finish
+                                         (and (process-get process 'eca-context-cut)
+                                              "there is more than can be read")))))))
+    (setq timer (run-at-time (max 0 (- deadline (float-time))) nil finish
+                             "the search did not end in time"))
+    process))
+
+(defun eca-context-grep--take (process text)
+  "Add TEXT to the buffer of PROCESS, unless there is too much of it."
+  (when (buffer-live-p (process-buffer process))
+    (with-current-buffer (process-buffer process)
+      (goto-char (point-max))
+      (insert text)
+      (when (> (buffer-size) eca-context-grep--most)
+        (process-put process 'eca-context-cut t)
+        (delete-process process)))))
+
+(defun eca-context-grep--command (name folders patterns)
+  "Return the command to find NAME in files of FOLDERS that match PATTERNS."
+  (let ((any (lambda (names)
+               (cdr (seq-mapcat (lambda (name) (list "-o" "-name" name)) names)))))
+    `(,(eca-context-grep--find) "-H"
+      ,@(mapcar (lambda (folder) (directory-file-name (expand-file-name folder))) folders)
+      "-type" "d" "(" ,@(funcall any vc-directory-exclusion-list) ")" "-prune" "-o"
+      "-type" "f" "(" ,@(funcall any patterns) ")"
+      "-exec" ,(eca-context-grep--grep) "-nHIwF" "--null" "-e" ,name "--" "{}" "+")))
+
+(defun eca-context-grep--places (name)
+  "Return where the symbol NAME stands in grep's output in the current buffer."
+  (let ((case-fold-search nil)
+        (lines nil)
+        (positions nil))
+    ;; Only the lines' texts are left, each file and number beside, so that one sweep counts them all.
+    (goto-char (point-min))
+    (while (not (eobp))
+      (if (not (looking-at "\\([^\0\n]+\\)\0\\([0-9]+\\):\ufeff?"))
+          (delete-region (point) (min (point-max) (1+ (line-end-position))))
+        (push (cons (match-string 1) (1- (string-to-number (match-string 2)))) lines)
+        (delete-region (point) (match-end 0))
+        (forward-line 1)))
+    (setq lines (vconcat (nreverse lines)))
+    (goto-char (point-min))
+    (while (search-forward name nil t)
+      (let ((beg (- (point) (length name))))
+        (if (eca-context-position-whole-p beg (point))
+            (setq positions (cons (point) (cons beg positions)))
+          (goto-char (1+ beg)))))
+    (let ((swept (eca-context-position-sweep (setq positions (nreverse positions))))
+          (places nil))
+      (while swept
+        (let* ((beg (pop swept))
+               (end (pop swept))
+               (line (aref lines (car beg))))
+          (push (list (car line) (cdr line) (cdr beg) (cdr end)) places)))
+      (nreverse places))))
+
+(provide 'eca-context-grep)
+;;; eca-context-grep.el ends here

@@ -1,0 +1,364 @@
+;;; xref-test.el --- Tests of what xref knows  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Definitions and references of Emacs Lisp, of tags tables, and of every kind of place a backend may
+;; name; nothing is visited, nobody is asked.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'etags)
+(require 'find-func)
+(require 'guest)
+(require 'project)
+(require 'xref)
+
+;;;; Emacs Lisp
+
+(defconst xref-test-zoo
+  ";;; xref-test-zoo.el --- Animals  -*- lexical-binding: t -*-
+\(require 'cl-lib)
+;; (defun xref-test-zoo-fun ())
+\(defvar xref-test-zoo-text \"\\
+\(defun xref-test-zoo-fun ())\")
+\(defun xref-test-zoo-fun () 1)
+  (defun def () 2)
+\(defvar var nil)
+\(defmacro xref-test-zoo-macro (x) x)
+\(cl-defgeneric xref-test-zoo-say (animal) \"Say.\")
+\(cl-defmethod xref-test-zoo-say ((animal string) &optional n) \"Say so.\" (list animal n))
+\(cl-defmethod xref-test-zoo-say :before ((animal symbol)) \"Before.\" animal)
+\(cl-defgeneric (setf xref-test-zoo-name) (value animal))
+\(cl-defstruct (xref-test-zoo-cat (:constructor xref-test-zoo-new))
+  \"A cat with lives, see xref-test-zoo-fun.\"
+  (lives 9) fur)
+\(cl-defstruct xref-test-zoo-dog tail)
+\(define-minor-mode xref-test-zoo-mode \"Mode.\" :global t)
+\(defcustom xref-test-zoo-option 1 \"Option.\" :type 'integer :group 'xref-test-zoo)
+\(defface xref-test-zoo-face '((t)) \"Face.\")
+\(defalias 'xref-test-zoo-alias #'xref-test-zoo-fun)
+\(define-obsolete-function-alias 'xref-test-zoo-old 'xref-test-zoo-fun \"1\")
+\(defsubst
+  xref-test-zoo-below () 3)
+\(define-derived-mode xref-test-zoo-derived-mode text-mode \"Derived\")
+\(defun xref-test-zoo-\\,odd () 4)
+\(provide 'xref-test-zoo)
+"
+  "A library with a definition of each kind.")
+
+(defconst xref-test-places
+  '(("(xref-test-zoo-fun)" "(defun xref-test-zoo-fun () 1)" "xref-test-zoo-fun")
+    ("(def)" "  (defun def () 2)" "def")
+    ("(list var)" "(defvar var nil)" "var")
+    ("(xref-test-zoo-macro 1)" "(defmacro xref-test-zoo-macro (x) x)" "xref-test-zoo-macro")
+    ("(xref-test-zoo-cat-lives x)" "  (lives 9) fur)" "lives")
+    ("(xref-test-zoo-cat-fur x)" "  (lives 9) fur)" "fur")
+    ("(xref-test-zoo-new)" "(cl-defstruct (xref-test-zoo-cat (:constructor xref-test-zoo-new))"
+     "xref-test-zoo-cat")
+    ("(xref-test-zoo-cat-p x)" "(cl-defstruct (xref-test-zoo-cat (:constructor xref-test-zoo-new))"
+     "xref-test-zoo-cat")
+    ("(make-xref-test-zoo-dog)" "(cl-defstruct xref-test-zoo-dog tail)" "xref-test-zoo-dog")
+    ("(xref-test-zoo-mode 1)"
+     "(define-minor-mode xref-test-zoo-mode \"Mode.\" :global t)" "xref-test-zoo-mode")
+    ("(list xref-test-zoo-mode-hook)"
+     "(define-minor-mode xref-test-zoo-mode \"Mode.\" :global t)" "xref-test-zoo-mode")
+    ("(list xref-test-zoo-option)"
+     "(defcustom xref-test-zoo-option 1 \"Option.\" :type 'integer :group 'xref-test-zoo)"
+     "xref-test-zoo-option")
+    ("(facep 'xref-test-zoo-face)" "(defface xref-test-zoo-face '((t)) \"Face.\")"
+     "xref-test-zoo-face")
+    ("(require 'xref-test-zoo)" "(provide 'xref-test-zoo)" "xref-test-zoo")
+    ("(xref-test-zoo-old)"
+     "(define-obsolete-function-alias 'xref-test-zoo-old 'xref-test-zoo-fun \"1\")"
+     "xref-test-zoo-old")
+    ("(xref-test-zoo-below)" "  xref-test-zoo-below () 3)" "xref-test-zoo-below")
+    ("(list xref-test-zoo-derived-mode-map)"
+     "(define-derived-mode xref-test-zoo-derived-mode text-mode \"Derived\")"
+     "xref-test-zoo-derived-mode"))
+  "Code, and the line and name of the definition of its last symbol, or its first.")
+
+(defun xref-test-load (file)
+  "Write the zoo into FILE and load it; a compressed FILE is beside its .elc."
+  (when (featurep 'xref-test-zoo)
+    (unload-feature 'xref-test-zoo t)
+    ;; Faces stay, and where they were defined, too.
+    (put 'xref-test-zoo-face 'face-defface-spec nil))
+  (xref-test-write file xref-test-zoo)
+  (let ((inhibit-message t)
+        (source (string-remove-suffix ".gz" file)))
+    (if (equal source file)
+        (load file nil t t)
+      (xref-test-write source xref-test-zoo)
+      (byte-compile-file source)
+      (delete-file source)
+      (load (concat source "c") nil t t))))
+
+(defun xref-test-write (file text)
+  "Write TEXT into FILE, compressed if it is called so."
+  (make-directory (file-name-directory file) t)
+  (let ((inhibit-message t))
+    (with-temp-file file (insert text))))
+
+(defun xref-test-outcomes (code functions &optional backends)
+  "Return what FUNCTIONS say at the symbol in CODE, Emacs Lisp, by its outcomes.
+BACKENDS is for `xref-backend-functions'."
+  (with-temp-buffer
+    (insert code)
+    (emacs-lisp-mode)
+    (when backends (setq-local xref-backend-functions backends))
+    (goto-char (point-min))
+    (if (string-match "list \\|facep '\\|require '" code)
+        (goto-char (1+ (match-end 0)))
+      (forward-char))
+    (let ((inhibit-interaction t))
+      (funcall functions (list :deadline (+ (float-time) 10)) #'ignore))))
+
+(defun xref-test-seen (outcomes)
+  "Return the line and the name at the first place in OUTCOMES, from its file."
+  (let ((item (car (seq-mapcat (lambda (outcome) (plist-get outcome :items)) outcomes))))
+    (and item
+         (with-temp-buffer
+           (insert-file-contents (aref item 0))
+           (forward-line (aref item 1))
+           (list (buffer-substring (point) (line-end-position))
+                 (buffer-substring (+ (point) (aref item 2)) (+ (point) (aref item 4))))))))
+
+(ert-deftest xref-test-emacs-lisp-of-every-kind ()
+  (guest-with-folder folder
+    (dolist (name '("xref-test-zoo.el" "gz/xref-test-zoo.el.gz"))
+      (xref-test-load (expand-file-name name folder))
+      (let ((load-path (cons (file-name-directory (expand-file-name name folder)) load-path))
+            (buffers (buffer-list)))
+        (pcase-dolist (`(,code ,line ,symbol) xref-test-places)
+          (let ((outcomes (xref-test-outcomes code #'eca-context-xref-definitions)))
+            (should (equal (list code line symbol) (cons code (xref-test-seen outcomes))))
+            (should (equal (plist-get (car outcomes) :kind) "semantic"))))
+        (should-not (seq-remove (lambda (buffer) (string-prefix-p " " (buffer-name buffer)))
+                                (seq-difference (buffer-list) buffers)))))))
+
+(ert-deftest xref-test-methods-and-generics ()
+  (guest-with-folder folder
+    (xref-test-load (expand-file-name "xref-test-zoo.el" folder))
+    (let* ((load-path (cons folder load-path))
+           (items (plist-get (car (xref-test-outcomes "(xref-test-zoo-say 1)"
+                                                      #'eca-context-xref-definitions))
+                             :items)))
+      (should (equal (sort (mapcar (lambda (item) (list (aref item 1) (aref item 2) (aref item 4)))
+                                   items)
+                           (lambda (a b) (< (car a) (car b))))
+                     '((9 15 32) (10 14 31) (11 14 31)))))))
+
+(ert-deftest xref-test-advice-hides-nothing ()
+  (guest-with-folder folder
+    (xref-test-load (expand-file-name "xref-test-zoo.el" folder))
+    (let ((load-path (cons folder load-path)))
+      (unwind-protect
+          (progn
+            (advice-add 'xref-test-zoo-fun :around (lambda (f) (funcall f)) '((name . xref-test)))
+            (should (equal (xref-test-seen (xref-test-outcomes "(xref-test-zoo-fun)"
+                                                               #'eca-context-xref-definitions))
+                           '("(defun xref-test-zoo-fun () 1)" "xref-test-zoo-fun"))))
+        (advice-remove 'xref-test-zoo-fun 'xref-test)))))
+
+(ert-deftest xref-test-c21-the-c-of-emacs ()
+  (let ((outcome (car (xref-test-outcomes "(car x)" #'eca-context-xref-definitions))))
+    (should (equal (list (plist-get outcome :status) (plist-get outcome :reason))
+                   '("error" "The source of car is not on this machine"))))
+  (guest-with-folder folder
+    (guest-write (concat folder "data.c") "/* car */\nDEFUN (\"car\", Fcar, Scar, 1, 1, 0,\n")
+    (let* ((find-function-C-source-directory folder)
+           (item (car (plist-get (car (xref-test-outcomes "(car x)" #'eca-context-xref-definitions))
+                                 :items))))
+      (should (equal item (vector (concat folder "data.c") 1 8 1 11 "car"))))))
+
+(ert-deftest xref-test-compressed-and-unsaved-through-the-door ()
+  (guest-with-folder folder
+    (dolist (name '("gz/xref-test-zoo.el.gz" "xref-test-zoo.el"))
+      (let* ((file (expand-file-name name folder))
+             (uri (guest-write (concat folder "user.el") "(xref-test-zoo-fun)\n"))
+             (asked (list :uri uri :position '(:line 0 :character 3) :include ["definitions"])))
+        (xref-test-load file)
+        (let* ((load-path (cons (file-name-directory file) load-path))
+               (places (plist-get (guest-check "editor/getContext" asked) :definitions)))
+          (should (equal places
+                         (list (list :uri (guest-uri file)
+                                     :range '(:start (:line 5 :character 7)
+                                                     :end (:line 5 :character 24))
+                                     :role "definition" :preview "(defun xref-test-zoo-fun () 1)"))))
+          ;; Where a buffer has it, the buffer's text counts, as it lies.
+          (with-current-buffer (find-file-noselect file)
+            (insert ";; new\n")
+            (narrow-to-region (point-max) (point-max))
+            (let ((place (car (plist-get (guest-check "editor/getContext" asked) :definitions))))
+              (should (equal (plist-get (plist-get (plist-get place :range) :start) :line) 6))
+              (should (equal (plist-get place :preview) "(defun xref-test-zoo-fun () 1)"))
+              (should (eq (plist-get place :modified) t)))
+            (should (= (point-min) (point-max)))))))))
+
+;;;; Every kind of place
+
+(cl-defstruct xref-test-place "A place of a backend of its own." group line marker)
+(cl-defmethod xref-location-group ((place xref-test-place)) (xref-test-place-group place))
+(cl-defmethod xref-location-line ((place xref-test-place)) (xref-test-place-line place))
+(cl-defmethod xref-location-marker ((place xref-test-place))
+  (funcall (xref-test-place-marker place)))
+
+(defclass xref-test-class () ((file :initarg :file)) "A place as older packages have it.")
+(cl-defmethod xref-location-group ((place xref-test-class)) (oref place file))
+(cl-defmethod xref-location-marker ((place xref-test-class))
+  (with-current-buffer (find-file-noselect (oref place file))
+    (goto-char (point-min))
+    (forward-line 1)
+    (point-marker)))
+
+(defvar xref-test-found nil "What the backend finds: locations.")
+(cl-defmethod xref-backend-identifier-at-point ((_ (eql xref-test))) "there")
+(cl-defmethod xref-backend-definitions ((_ (eql xref-test)) _identifier)
+  (mapcar (lambda (location) (xref-make "there" location)) xref-test-found))
+
+(defun xref-test-asked (places)
+  "Return the items for PLACES, locations of a backend, and the reason, if any."
+  (let* ((xref-test-found places)
+         (outcome (car (xref-test-outcomes "(there)" #'eca-context-xref-definitions
+                                           (list (lambda () 'xref-test))))))
+    (cons (plist-get outcome :reason) (plist-get outcome :items))))
+
+(ert-deftest xref-test-locations-of-every-kind ()
+  (guest-with-folder folder
+    (let* ((file (concat folder "a b#é.txt"))
+           (place (lambda (line column) (list nil (vector file line column nil nil "there"))))
+           (buffers (buffer-list))
+           (hooked nil)
+           (find-file-hook (list (lambda () (setq hooked t)))))
+      (guest-write file "here\nthere\n")
+      (dolist (case `((,(xref-make-file-location file 2 0) ,(funcall place 1 0))
+                      (,(xref-make-file-location file nil nil) ,(funcall place nil nil))
+                      (,(make-xref-test-place :group file :line 2) ,(funcall place 1 nil))
+                      (,(make-xref-test-place
+                         :group "Some group"
+                         :marker (lambda ()
+                                   (with-current-buffer (find-file-noselect file)
+                                     (copy-marker 6))))
+                       ,(funcall place 1 0))
+                      (,(xref-test-class :file file) ,(funcall place 1 0))
+                      (,(xref-make-file-location "jar:file:///x.jar!/a/B.java" 3 4)
+                       (nil ["jar:file:///x.jar!/a/B.java" 2 4 nil nil "there"]))
+                      (,(xref-make-bogus-location "Nobody knows") ("Nobody knows"))))
+        (should (equal (cdr case) (list (xref-test-asked (list (car case))))))
+        (should-not (seq-remove (lambda (buffer) (string-prefix-p " " (buffer-name buffer)))
+                                (seq-difference (buffer-list) buffers))))
+      (should-not hooked)
+      ;; In the buffers of the user.
+      (with-current-buffer (find-file-noselect file)
+        (narrow-to-region 1 2)
+        (let ((indirect (make-indirect-buffer (current-buffer) "xref-test-indirect")))
+          (dolist (buffer (list (current-buffer) indirect (buffer-name)))
+            (should (equal (xref-test-asked (list (xref-make-buffer-location buffer 6)))
+                           (funcall place 1 0))))
+          (kill-buffer indirect))
+        (should (= (point-max) 2)))
+      (with-temp-buffer
+        (should (equal (xref-test-asked (list (xref-make-buffer-location (current-buffer) 1)))
+                       '("The place is in no file")))))))
+
+(ert-deftest xref-test-one-bad-place-does-not-harm-the-others ()
+  (guest-with-folder folder
+    (let* ((file (concat folder "a.txt"))
+           (good (xref-make-file-location file 2 0))
+           (item (vector file 1 0 nil nil "there")))
+      (guest-write file "here\nthere\n")
+      (dolist (bad (list (make-xref-test-place :group file :marker (lambda () (error "Broken")))
+                         (make-xref-test-place :group 5 :line 5 :marker (lambda () nil))
+                         (xref-make-file-location nil 1 0)
+                         (xref-make-file-location (concat folder "a\0b") 1 0)
+                         (xref-make-file-location file -3 0) (xref-make-file-location file 0 0)
+                         (xref-make-file-location file "2" 0) (xref-make-file-location file 2 -1)
+                         (xref-make-file-location (concat folder "gone") 1 0)
+                         (xref-make-buffer-location (generate-new-buffer "xref-test-gone") 1)
+                         (xref-make-bogus-location "x") 'no-location nil))
+        (when (xref-buffer-location-p bad)
+          (kill-buffer (xref-buffer-location-buffer bad)))
+        (should (equal (xref-test-asked (list bad good bad)) (list nil item)))
+        (should (stringp (car (xref-test-asked (list bad)))))))))
+
+;;;; Tags tables
+
+(defun xref-test-tags (folder &rest files)
+  "Write FILES, names and texts, into FOLDER, and a TAGS table; return its name.
+Lines that begin with \"def \" have tags."
+  (let ((table (concat folder "TAGS")) sections)
+    (while files
+      (let* ((name (pop files))
+             (text (pop files))
+             (start 0)
+             tags)
+        (xref-test-write (concat folder name) text)
+        (while (string-match "^def \\([^ \n]+\\)" text start)
+          (setq start (match-end 0))
+          (push (format "%s\177%s\001%d,%d\n" (match-string 0 text) (match-string 1 text)
+                        (1+ (seq-count (lambda (char) (eq char ?\n))
+                                       (substring text 0 (match-beginning 0))))
+                        (match-beginning 0))
+                tags))
+        (let ((tags (apply #'concat (nreverse tags))))
+          (push (format "\f\n%s,%d\n%s" name (string-bytes tags) tags) sections))))
+    (let ((coding-system-for-write 'utf-8-unix))
+      (write-region (apply #'concat (nreverse sections)) nil table nil 'silent))
+    table))
+
+(defun xref-test-tagged (name)
+  "Return the outcome of tags tables for NAME."
+  (with-temp-buffer
+    (insert name)
+    (backward-char)
+    (let ((inhibit-interaction t))
+      (car (eca-context-xref-definitions nil nil)))))
+
+(ert-deftest xref-test-tags-tables-as-they-lie ()
+  (guest-with-folder folder
+    (let* ((tags-file-name nil)
+           (tags-table-list nil)
+           (buffers (buffer-list))
+           (table (xref-test-tags folder "a.txt" "one\n  two\ndef there\ndef thereabout\n"
+                                  "sub/b.txt" "é𝒳\ndef there (x) there\n"
+                                  "c.txt.gz" "def packed\n")))
+      (should (equal (plist-get (xref-test-tagged "there") :status) "would-prompt"))
+      ;; As the table is on disk, with a line more in the file than when it was made.
+      (with-temp-file (concat folder "a.txt") (insert "new\none\n  two\ndef there\n"))
+      (dolist (set (list (lambda () (setq tags-file-name table))
+                         (lambda () (setq tags-file-name nil tags-table-list (list folder)))
+                         (lambda () (setq tags-table-list (list (concat folder "none") table)))))
+        (funcall set)
+        (let* ((file tags-file-name)
+               (tables tags-table-list)
+               (outcome (xref-test-tagged "there")))
+          (should (equal (plist-get outcome :kind) "textual"))
+          (should (equal (plist-get outcome :items)
+                         (list (vector (concat folder "a.txt") 3 4 3 9 "there")
+                               (vector (concat folder "sub/b.txt") 1 4 1 9 "there"))))
+          (should (equal (list file tables) (list tags-file-name tags-table-list)))
+          (should-not (seq-remove (lambda (buffer) (string-prefix-p " " (buffer-name buffer)))
+                                  (seq-difference (buffer-list) buffers)))))
+      (setq tags-table-list nil tags-file-name table)
+      (let ((outcome (xref-test-tagged "packed")))
+        (should (equal (plist-get outcome :items)
+                       (list (vector (concat folder "c.txt.gz") 0 4 0 10 "packed"))))
+        (should (equal (plist-get outcome :texts)
+                       (list (vector (concat folder "c.txt.gz") "def packed\n" nil)))))
+      ;; One that the user has open and that has changed since is not asked about.
+      (let ((buffer (find-file-noselect table)))
+        (with-current-buffer buffer (tags-table-mode))
+        (set-file-times table (time-add nil 60))
+        (should (equal (plist-get (xref-test-tagged "thereabout") :reason)
+                       "The tags table is older than a.txt"))
+        (kill-buffer buffer))
+      (setq tags-file-name (concat folder "none"))
+      (should (equal (plist-get (xref-test-tagged "there") :reason)
+                     (format "There is no tags table %snone" (abbreviate-file-name folder)))))))
+
+(provide 'xref-test)
+;;; xref-test.el ends here
