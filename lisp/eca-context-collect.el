@@ -55,11 +55,11 @@ CONTAINER]; DECLARATION is t, `:json-false', or nil.")
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-enclosing-symbols-functions nil
   "Functions that return the symbols around point, outermost first.
-An item is [NAME KIND RANGE SELECTION-RANGE]; KIND is a word of LSP or of a mode.")
+An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or a mode's.")
 (defvar eca-context-documentation-functions nil
   "Functions that return what is written about the symbol at point.
-An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext' or
-`markdown'; text without properties.")
+An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext'
+or `markdown'; text without properties.")
 (defvar eca-context-workspace-functions nil
   "Functions that return what the user has open.
 The one item is a plist: `:roots' [[PATH NAME]...], `:currentFile', `:openFiles'

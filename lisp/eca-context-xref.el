@@ -58,7 +58,7 @@
     (nreverse (delete-dups functions))))
 
 (defun eca-context-xref--outcome (function ask)
-  "Return what ASK says of the backend that FUNCTION names, an outcome or nil.
+  "Return ASK's outcome for the backend that FUNCTION names, or nil.
 A fault of either is an outcome, too."
   (condition-case err
       (let ((backend (if (eq function 'etags--xref-backend) 'etags (funcall function))))
@@ -228,9 +228,9 @@ An error, with the reason, if it has none."
 
 (defun eca-context-xref-references (request callback)
   "Return the references to what stands at point, outcomes, or `:async'.
-REQUEST and CALLBACK are those of `eca-context-job-run'.  A backend that searches
-in Lisp, or waits for a program, gives way to the user's typing and is asked
-again when that is over."
+REQUEST and CALLBACK are those of `eca-context-job-run'.  A backend that
+searches in Lisp, or waits for a program, gives way to the user's typing and is
+asked again when that is over."
   (let ((buffer (current-buffer))
         (found (while-no-input (list (eca-context-xref--search request)))))
     (if (consp found)
