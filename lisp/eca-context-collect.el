@@ -18,6 +18,7 @@
 (require 'eca-context-background)
 (require 'eca-context-job)
 (require 'eca-context-diagnostics)
+(require 'eca-context-document)
 (require 'eca-context-eglot)
 (require 'eca-context-files)
 (require 'eca-context-lsp-mode)
@@ -28,7 +29,6 @@
 (require 'eca-context-flycheck)
 (require 'eca-context-flymake)
 
-(declare-function auto-revert-handler "ext:autorevert" () t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (method params options) t)
 (declare-function eca-context-module-answer "ext:eca-context-module"
                   (id method params options facts) t)
@@ -71,8 +71,6 @@ The one item is a plist: `:roots' [[PATH NAME]...], `:currentFile', `:openFiles'
 An item is [FILE SEVERITY SOURCE CODE [LINE CHARACTER END-LINE END-CHARACTER]
 MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
 `:exact' t, if all places in the asked file were counted in its buffer.")
-
-(defvar auto-revert-verbose)
 
 (defconst eca-context-collect-features
   '(("symbolAtPosition" :symbolAtPosition eca-context-symbol-functions needs-point)
@@ -166,9 +164,21 @@ If there are some and none of them can be, no file is inside."
                           (eca-context-files-current (plist-get context :roots)))))
              (trouble (eca-context-collect--trouble uri path (plist-get context :roots) method)))
         (cond
-         (trouble (funcall done (list :document (and path (list :path path)) :trouble trouble)))
+         (trouble (eca-context-collect--without-file
+                   plan (list :document (and path (list :path path)) :trouble trouble)
+                   context done))
          ((null path) (eca-context-collect--everywhere plan context done))
          (t (eca-context-collect--file path plan context done)))))))
+
+(defun eca-context-collect--without-file (plan facts context done)
+  "Gather what PLAN wants under CONTEXT that needs no file, and call DONE with it.
+What is known already is in FACTS."
+  (eca-context-job-run
+   (eca-context-collect--chains (seq-intersection (plist-get plan :features) '("workspace"))
+                                (window-buffer) nil context)
+   (plist-get context :deadline)
+   (lambda (outcomes)
+     (funcall done (append outcomes facts)))))
 
 (defun eca-context-uri-to-path (uri)
   "Return the absolute file name that URI names, or nil for another scheme."
@@ -208,7 +218,7 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
   "Gather what PLAN wants of the file PATH under CONTEXT and call DONE with it."
   (let* ((visiting (find-buffer-visiting path))
          ;; A buffer whose file has changed is looked at, not refreshed, unless the user has it so.
-         (outdated (and visiting (eca-context-collect--outdated-p visiting)))
+         (outdated (and visiting (eca-context-document-outdated-p visiting)))
          (copy (and (or outdated (not visiting)) (eca-context-background-buffer path)))
          (buffer (or copy visiting))
          (facts nil)
@@ -222,10 +232,10 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
           (save-excursion
             (save-restriction
               (widen)
-              (setq facts (append (list :document (eca-context-collect--document path (not copy)
+              (setq facts (append (list :document (eca-context-document-block path (not copy)
                                                                                  outdated)
-                                        :texts (eca-context-collect--texts path (not copy)))
-                                  (eca-context-collect--position
+                                        :texts (eca-context-document-texts path (not copy)))
+                                  (eca-context-document-position
                                    plan (and visiting (not outdated) visiting)))))))
       (error (setq facts (list :document (list :path path)
                                :trouble (list :code "error" :reason (error-message-string err))))))
@@ -248,28 +258,6 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                                 facts))))
            (when all
              (funcall finish all))))))))
-
-(defun eca-context-collect--outdated-p (buffer)
-  "Return non-nil if BUFFER, unmodified, is older than its file.
-Where the user has such buffers refreshed by themselves, it is refreshed now, in
-that way."
-  (with-current-buffer buffer
-    (and (not (buffer-modified-p))
-         (not (verify-visited-file-modtime buffer))
-         (file-readable-p buffer-file-name)
-         (progn
-           (when (and (fboundp 'auto-revert-handler)
-                      (or (bound-and-true-p auto-revert-mode)
-                          (and (bound-and-true-p global-auto-revert-mode)
-                               (not (bound-and-true-p global-auto-revert-ignore-buffer))
-                               (not (apply #'derived-mode-p
-                                           (bound-and-true-p global-auto-revert-ignore-modes))))))
-             (let ((auto-revert-verbose nil)
-                   (inhibit-interaction t))
-               (condition-case nil
-                   (save-match-data (auto-revert-handler))
-                 (error nil))))
-           (not (verify-visited-file-modtime buffer))))))
 
 (defun eca-context-collect--chains (features buffer point request)
   "Return the chains of FEATURES to be asked in BUFFER at POINT with REQUEST.
@@ -368,72 +356,6 @@ added to those of FACTS."
     (save-restriction
       (widen)
       (vector file (buffer-substring-no-properties (point-min) (point-max)) t))))
-
-(defun eca-context-collect--document (path visiting outdated)
-  "Return the document block of the current buffer, the text of PATH.
-VISITING is nil if it is a background copy, OUTDATED non-nil if it is one, for
-the user's buffer is older than the file."
-  (list :path path
-        :languageId (eca-context-collect--language-id major-mode)
-        :lineCount (eca-context-position-n-lines)
-        :version (and visiting (number-to-string (buffer-chars-modified-tick)))
-        :modified (and visiting (buffer-modified-p) t)
-        :diskNewer (or outdated
-                       (and visiting (file-exists-p path)
-                            (not (verify-visited-file-modtime (current-buffer))) t))))
-
-(defun eca-context-collect--language-id (mode)
-  "Return LSP's language identifier for the major MODE, else MODE's own stem."
-  (let ((stem (string-remove-suffix
-               "-ts" (string-remove-suffix "-mode" (symbol-name mode)))))
-    (or (cdr (assoc stem '(("js" . "javascript") ("js2" . "javascript") ("js-jsx" . "javascriptreact")
-                           ("tsx" . "typescriptreact") ("c++" . "cpp") ("sh" . "shellscript")
-                           ("bash" . "shellscript") ("text" . "plaintext")
-                           ("fundamental" . "plaintext") ("mhtml" . "html")
-                           ("conf" . "properties") ("cperl" . "perl") ("gfm" . "markdown")
-                           ("tex" . "latex") ("nxml" . "xml") ("enh-ruby" . "ruby"))))
-        stem)))
-
-(defun eca-context-collect--texts (path visiting)
-  "Return the buffer's text for the module where PATH on disk will not do.
-VISITING is nil if the buffer is a background copy of the file."
-  (when (or (not (memq (coding-system-base (or buffer-file-coding-system 'undecided))
-                       '(utf-8 undecided us-ascii prefer-utf-8)))
-            (and visiting
-                 (or (buffer-modified-p) (file-remote-p path)
-                     (not (file-exists-p path))
-                     (not (verify-visited-file-modtime (current-buffer))))))
-    (list (vector path (buffer-substring-no-properties (point-min) (point-max))
-                  (and visiting (buffer-modified-p) t)))))
-
-(defun eca-context-collect--position (plan visiting)
-  "Return the facts about the position that PLAN asks for in the current buffer.
-Without one it is point, if VISITING, the buffer the user has."
-  (let* ((line (plist-get plan :line))
-         (symbol (plist-get plan :symbol))
-         (trouble (lambda (code reason) (list :positionTrouble (list :code code :reason reason))))
-         (at (lambda (pos)
-               (let ((place (car (eca-context-position-sweep (list pos)))))
-                 (list :point pos :position (list :line (car place) :character (cdr place)))))))
-    (cond
-     ((and line (null (eca-context-position-to-point line 0)))
-      (funcall trouble "out-of-range"
-               (format "there is no line %d, the document has %d lines (0 to %d)" line
-                       (eca-context-position-n-lines) (1- (eca-context-position-n-lines)))))
-     (symbol
-      (let ((found (eca-context-position-find-symbol line symbol
-                                                     (or (plist-get plan :occurrence) 1))))
-        (if (car found)
-            (append (list :occurrences (cdr found)) (funcall at (car found)))
-          (funcall trouble "symbol-not-found"
-                   (format "%s stands %d times on line %d: %s" symbol (cdr found) line
-                           (save-excursion
-                             (goto-char (eca-context-position-to-point line 0))
-                             (string-trim (buffer-substring-no-properties
-                                           (point) (min (line-end-position) (+ (point) 200))))))))))
-     (line (funcall at (eca-context-position-to-point line (plist-get plan :character))))
-     (visiting (funcall at (let ((window (get-buffer-window visiting t)))
-                             (if window (window-point window) (point))))))))
 
 (defun eca-context-collect--everywhere (plan context done)
   "Gather for PLAN what is known about files in the workspace of CONTEXT.

@@ -185,11 +185,11 @@ FUNCTION nil only takes back what was to be called."
        (eca-context-job--found-p outcome)))
 
 (defun eca-context-job--found-p (outcome)
-  "Return non-nil if OUTCOME holds anything: items, or a raw result that is not empty."
+  "Return non-nil if OUTCOME holds any item, as such or in a raw result."
   (let ((raw (plist-get outcome :raw)))
     (or (> (length (plist-get outcome :items)) 0)
         (and raw (not (equal raw [])) (not (eq raw :json-false))
-             (not (and (hash-table-p raw) (hash-table-empty-p raw))))
+             (not (and (hash-table-p raw) (zerop (hash-table-count raw)))))
         (not (member (plist-get outcome :rawJson) '(nil "null" "[]" "{}"))))))
 
 (defun eca-context-job--take (chain said)
