@@ -55,7 +55,7 @@
   (let (values)
     (mapatoms
      (lambda (symbol)
-       (when (and (boundp symbol)
+       (when (and (default-boundp symbol)
                   (or (string-match-p "-\\(hook\\|functions?\\)s?\\'" (symbol-name symbol))
                       (custom-variable-p symbol)))
          (push (cons symbol (default-toplevel-value symbol)) values))))

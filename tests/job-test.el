@@ -213,10 +213,11 @@ Return the result and how long it took; what is left behind is a failure."
 (defconst job-test-folder (file-name-directory (or load-file-name buffer-file-name))
   "Where the tests lie.")
 
-(defun job-test-user (keys)
-  "Let a second Emacs ask a provider that computes for a second while KEYS arrive.
-KEYS is a list of (SECONDS . STRING), sent one after another.  Return what it
-wrote when the job was over, a list (RESULT TEXT LATEST), TEXT being what it had
+(defun job-test-user (keys &optional function n)
+  "Let a second Emacs ask FUNCTION, N (1) times at once, while KEYS arrive.
+FUNCTION of job-user.el is by default one that computes for a second.  KEYS is a
+list of (SECONDS . STRING), sent one after another.  Return what it wrote when
+the jobs were over, a list (RESULT TEXT LATEST), TEXT being what it had
 in its buffer and LATEST the longest time in seconds from one key to the next."
   (let* ((out (make-temp-file "eca-context-job"))
          (process (make-process
@@ -229,7 +230,8 @@ native-comp-deferred-compilation nil)"
                                   "-L" (file-name-directory (locate-library
                                                                         "eca-context-job"))
                                   "-l" (expand-file-name "job-user.el" job-test-folder)
-                                  "--eval" (format "(job-user-start %S)" out)))))
+                                  "--eval" (format "(job-user-start %S '%s %d)" out
+                                                   (or function 'job-user-computes) (or n 1))))))
     (unwind-protect
         (let ((deadline (+ (float-time) 20)))
           (set-process-window-size process 24 80)
@@ -256,6 +258,14 @@ native-comp-deferred-compilation nil)"
                (job-test-user (cons '(0.3 . "a") (make-list 9 '(0.05 . "a"))))))
     (should (equal result '("computes" "ok")))
     (should (equal text "aaaaaaaaaa"))
+    (should (< latest 0.2))))
+
+(ert-deftest job-test-c20-typing-through-a-burst ()
+  (setenv "TERM" "xterm")
+  (pcase-let ((`(,result ,text ,latest)
+               (job-test-user (cons '(0.3 . "a") (make-list 15 '(0.05 . "a"))) 'job-user-works 200)))
+    (should (equal result '("works" "ok")))
+    (should (> (length text) 10))
     (should (< latest 0.2))))
 
 (ert-deftest job-test-c20-one-who-never-stops-typing ()

@@ -24,8 +24,14 @@
   "Append to the file OUT what FORMAT makes of ARGUMENTS."
   (write-region (apply #'format format arguments) nil out t 'silent))
 
-(defun job-user-start (out)
-  "Ask one who computes; write into the file OUT when it begins and the result."
+(defun job-user-works (&rest _)
+  "Compute for 5 milliseconds."
+  (let ((start (float-time)))
+    (while (< (- (float-time) start) 0.005)))
+  (list :provider "works" :kind "textual" :status "ok"))
+
+(defun job-user-start (out function n)
+  "Have N jobs ask FUNCTION; write into the file OUT when they begin and the result."
   (switch-to-buffer (get-buffer-create "typed"))
   (fundamental-mode)
   (let ((last-key nil))
@@ -35,24 +41,26 @@
                   (when last-key
                     (setq job-user-latest (max job-user-latest (- (float-time) last-key))))
                   (setq last-key (float-time))))))
-  (run-at-time
-   0.5 nil
-   (lambda ()
-     (job-user-write out "ready\n")
-     (run-at-time
-      0.25 nil
-      (lambda ()
-        (eca-context-job-run
-         (list (eca-context-job-chain :key :a :functions '(job-user-computes)
-                                      :buffer (current-buffer)))
-         (+ (float-time) 5)
-         (lambda (result)
-           (let ((outcome (car (plist-get result :a))))
-             (job-user-write out "%S over\n"
-                             (list (list (plist-get outcome :provider)
-                                         (plist-get outcome :status))
-                                   (with-current-buffer "typed" (buffer-string))
-                                   job-user-latest))))))))))
+  (run-at-time 0.5 nil
+               (lambda ()
+                 (job-user-write out "ready\n")
+                 (run-at-time 0.25 nil #'job-user-ask out function n))))
+
+(defun job-user-ask (out function n)
+  "Have N jobs ask FUNCTION, and write into OUT what the last one said."
+  (dotimes (_ n)
+    (eca-context-job-soon
+     #'eca-context-job-run
+     (list (eca-context-job-chain :key :a :functions (list function) :buffer (current-buffer)))
+     (+ (float-time) 5)
+     (lambda (result)
+       (setq n (1- n))
+       (when (= n 0)
+         (let ((outcome (car (plist-get result :a))))
+           (job-user-write out "%S over\n"
+                           (list (list (plist-get outcome :provider) (plist-get outcome :status))
+                                 (with-current-buffer "typed" (buffer-string))
+                                 job-user-latest))))))))
 
 (provide 'job-user)
 ;;; job-user.el ends here
