@@ -75,6 +75,70 @@ SETUP is called in the buffer first."
     (insert "\ufeffab")
     (should (equal (eca-context-position-sweep '(1 2 3 4)) '((0 . 0) (0 . 0) (0 . 1) (0 . 2))))))
 
+;; The reader of files in src/files has the same table.
+(ert-deftest eca-context-position-lines-as-the-module-has-them ()
+  (let ((file (make-temp-file "eca-context"))
+        (cases (with-temp-buffer
+                 (insert-file-contents "tests/fixtures/lines.json")
+                 (json-parse-buffer :array-type 'list :object-type 'plist))))
+    (should cases)
+    (unwind-protect
+        (dolist (case cases)
+          (ert-info ((plist-get case :name))
+            (let ((coding-system-for-write 'utf-8-unix))
+              (write-region (plist-get case :text) nil file nil 'silent))
+            (with-temp-buffer
+              (insert-file-contents file)
+              (should (equal (position-test-lines) (plist-get case :lines)))
+              (should (= (eca-context-position-n-lines) (length (plist-get case :lines))))
+              (should (equal (mapcar (lambda (line)
+                                       (cdar (eca-context-position-sweep
+                                              (list (eca-context-position-to-point line 9999)))))
+                                     (number-sequence 0 (1- (eca-context-position-n-lines))))
+                             (plist-get case :units))))))
+      (delete-file file))))
+
+(defun position-test-lines ()
+  "Return the texts of the lines, without CRs."
+  (let ((line 0) beg lines)
+    (while (setq beg (eca-context-position-to-point line 0))
+      (push (delete ?\r (buffer-substring beg (eca-context-position-to-point line 9999))) lines)
+      (setq line (1+ line)))
+    (nreverse lines)))
+
+(defun position-test-places ()
+  "Return the place of each position, counted character by character."
+  (let ((line 0) (units 0) places)
+    (dolist (pos (number-sequence 1 (point-max)))
+      (push (cons line units) places)
+      (let ((char (char-after pos)))
+        (cond ((eq char ?\n) (setq line (1+ line) units 0))
+              ((null char))
+              ((eq char ?\r))
+              ((and (= pos 1) (= char #xfeff)))
+              (t (setq units (+ units (if (<= #x10000 char #x10ffff) 2 1)))))))
+    (nreverse places)))
+
+(ert-deftest eca-context-position-as-counted-one-by-one ()
+  (random "the same every run")
+  (dotimes (_ 20)
+    (with-temp-buffer
+      (dotimes (_ (random 400))
+        (insert (aref (vector ?a ?é ?變 ?😀 ?𝒳 ?\r ?\n #xfeff #x110000 #x3fff80 #xd800)
+                      (min (random 14) (random 14) 10))))
+      (let ((all (number-sequence 1 (point-max)))
+            (places (position-test-places)))
+        (should (equal (eca-context-position-sweep all) places))
+        (pcase-dolist (`(,line . ,character) places)
+          (let ((at (eca-context-position-to-point line character)))
+            (should (equal (nth (1- at) places) (cons line character)))
+            ;; Behind CRs, but before those that end the line.
+            (goto-char at)
+            (should (eq (eq (char-after) ?\r) (looking-at-p "\r+$")))
+            ;; Within a pair it is the pair's start.
+            (let ((next (eca-context-position-to-point line (1+ character))))
+              (should (<= (cdr (nth (1- next) places)) (1+ character))))))))))
+
 (ert-deftest eca-context-position-sweep-keeps-the-order-and-nil ()
   (with-temp-buffer
     (insert "a😀b\n\nc")
@@ -89,6 +153,19 @@ SETUP is called in the buffer first."
           (places (eca-context-position-sweep (number-sequence 1 1000000 500))))
       (should (equal (car (last places)) '(0 . 1099450)))
       (should (< (- (float-time) start) 5)))))
+
+;; Once 5 to 15 s each, interpreted.
+(ert-deftest eca-context-position-wide-lines-are-fast ()
+  (dolist (case `((,(make-string 1000000 ?😀) . 2000000)
+                  (,(apply #'concat (make-list 500000 "😀a")) . 1500000)
+                  (,(apply #'concat (make-list 250000 "\r😀é變")) . 1000000)
+                  (,(make-string 1000000 ?\r) . 0)))
+    (with-temp-buffer
+      (insert (car case) "z")
+      (let ((start (float-time)))
+        (should (equal (eca-context-position-sweep (list (1- (point-max)))) `((0 . ,(cdr case)))))
+        (should (= (eca-context-position-to-point 0 (cdr case)) (1- (point-max))))
+        (should (< (- (float-time) start) 3))))))
 
 (ert-deftest eca-context-position-find-symbol-by-the-mode ()
   (with-temp-buffer

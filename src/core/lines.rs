@@ -1,4 +1,7 @@
 //! Lines of text: the door to them, and counting in UTF-16 on one of them. It knows no file.
+//!
+//! Lines are the editor's: LF ends one, and no CR is a character of it, whether the editor took it away
+//! when it read the file (CRLF) or left it where it stood (a lone one).
 
 use std::rc::Rc;
 
@@ -20,7 +23,12 @@ pub trait Lines {
 
 /// The length of `line` in UTF-16 units.
 pub fn utf16_len(line: &str) -> u32 {
-    line.chars().map(|c| c.len_utf16() as u32).sum()
+    line.chars().map(n_units).sum()
+}
+
+/// How many units `c` takes on its line.
+fn n_units(c: char) -> u32 {
+    if c == '\r' { 0 } else { c.len_utf16() as u32 }
 }
 
 /// `character` on `line`: inside a surrogate pair it is the pair's start, past the end the end.
@@ -29,7 +37,7 @@ pub fn utf16_len(line: &str) -> u32 {
 pub fn snap(line: &str, character: u32) -> u32 {
     let mut at = 0;
     for c in line.chars() {
-        let next = at + c.len_utf16() as u32;
+        let next = at + n_units(c);
         if next > character {
             return at;
         }
@@ -107,6 +115,13 @@ mod tests {
     #[test]
     fn c07_past_the_end_is_the_end() {
         assert_eq!(snap("cd", 25), 2);
+    }
+
+    #[test]
+    fn no_cr_counts() {
+        let line = "\r😀\r\rbad";
+        assert_eq!((utf16_len(line), snap(line, 1), snap(line, 3), snap(line, 9)), (5, 0, 3, 5));
+        assert_eq!(find_symbol(line, "bad", 0), Some((2, 5)));
     }
 
     #[test]

@@ -27,25 +27,27 @@ struct Split {
 }
 
 impl Split {
+    /// The lines of a text as an editor has it.
     fn new(text: String) -> Self {
-        let mut lines = Vec::new();
+        Self::at(b'\n', text)
+    }
+
+    /// The lines of what a file holds: where there is no LF at all, an editor lets CRs end them.
+    fn of_file(text: String) -> Self {
+        let ending = if text.contains('\r') && !text.contains('\n') { b'\r' } else { b'\n' };
+        Self::at(ending, text)
+    }
+
+    fn at(ending: u8, text: String) -> Self {
         let mut start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let bytes = text.as_bytes();
-        let mut at = start;
-        while at < bytes.len() {
-            let ending = match bytes[at] {
-                b'\n' | b'\r' => 1 + usize::from(bytes[at..].starts_with(b"\r\n")),
-                _ => 0,
-            };
-            if ending > 0 {
-                lines.push((start, at));
-                start = at + ending;
-                at = start;
-            } else {
-                at += 1;
-            }
+        let mut lines = Vec::new();
+        let endings = bytes.iter().enumerate().filter(|(_, byte)| **byte == ending);
+        for end in endings.map(|(at, _)| at).chain([bytes.len()]) {
+            let n_crs = bytes[start..end].iter().rev().take_while(|byte| **byte == b'\r').count();
+            lines.push((start, end - n_crs));
+            start = end + 1;
         }
-        lines.push((start, bytes.len()));
         Self { text, lines }
     }
 }
@@ -86,7 +88,7 @@ impl FileLines {
         if let Some(known) = self.cache.borrow().get(&identity) {
             return known.clone();
         }
-        let split = read(path).map(|text| Rc::new(Split::new(text)));
+        let split = read(path).map(|text| Rc::new(Split::of_file(text)));
         self.cache.borrow_mut().insert(identity, split.clone());
         split
     }
@@ -133,23 +135,59 @@ impl Lines for FileLines {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::core::lines::utf16_len;
+
+    /// The reader of buffers in lisp/eca-context-position.el has the same table.
+    #[test]
+    fn c10_lines_as_the_editor_has_them() {
+        let cases: Value = serde_json::from_str(include_str!("../../tests/fixtures/lines.json"))
+            .expect("the table is JSON");
+        let folder = Scratch::new("lines");
+        for case in cases.as_array().expect("the table is an array") {
+            let path = folder.file("f", case["text"].as_str().expect("a text").as_bytes());
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            let n_lines = lines.n_lines(&path).expect("a file that can be read");
+            let found: Vec<_> = (0..n_lines).filter_map(|line| lines.line(&path, line)).collect();
+            let texts: Vec<_> = found.iter().map(|line| line.replace('\r', "")).collect();
+            let units: Vec<_> = found.iter().map(|line| utf16_len(line)).collect();
+            assert_eq!(json!([texts, units]), json!([case["lines"], case["units"]]), "{case}");
+            assert!(!found.iter().any(|line| line.ends_with('\r')));
+            assert_eq!(lines.line(&path, n_lines), None);
+        }
+    }
 
     #[test]
-    fn c10_line_endings_and_bom_count_for_nothing() {
-        for (text, line, found) in [
-            ("ab\r\ncd\r\n", 1, Some("cd")),
-            ("ab\r\ncd\nef\r\n", 0, Some("ab")),
-            ("\u{feff}abc", 0, Some("abc")),
-            ("a\rb", 1, Some("b")),
-            ("a\nb\n", 2, Some("")),
-            ("a\nb\n", 3, None),
-        ] {
-            assert_eq!(
-                FileLines::of_text("/f", text).line("/f", line).as_deref(),
-                found,
-                "{text:?}"
-            );
+    fn a_text_of_the_editor_has_its_lines_already() {
+        let lines = FileLines::of_text("/f", "a\rb");
+        assert_eq!((lines.n_lines("/f"), lines.line("/f", 0)), (Some(1), Some("a\rb".into())));
+    }
+
+    /// A folder for one test, gone afterwards.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("eca-context-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).expect("a folder for the test");
+            Self(folder)
+        }
+
+        fn file(&self, name: &str, content: &[u8]) -> String {
+            let path = self.0.join(name);
+            std::fs::write(&path, content).expect("a file for the test");
+            path.to_str().expect("a path in UTF-8").into()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
         }
     }
 
