@@ -1,0 +1,116 @@
+//! What a server says of its own accord, and the answers it gets.
+
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::{Server, Waiting};
+use crate::lsp::initialize::{self, Capabilities};
+use crate::lsp::message::{self, Incoming};
+
+impl Server {
+    pub(super) fn hear(&mut self, incoming: Incoming, now: Instant) -> Result<(), String> {
+        match incoming {
+            Incoming::Reply { id, result } if self.ready.is_none() && id == "1" => {
+                let result = result.map_err(|error| format!("initialize: {}", error.message))?;
+                self.capabilities = Capabilities::new(&result);
+                self.ready = Some(now);
+                self.send(message::notification("initialized", json!({})));
+                let settings = json!({"settings": self.row.settings});
+                self.send(message::notification("workspace/didChangeConfiguration", settings));
+            }
+            Incoming::Reply { id, result } => {
+                // One that nobody waits for, or that comes again, is for nobody.
+                let mut parts = self.pending.iter_mut().flat_map(|one| match &mut one.waiting {
+                    Waiting::Replies(parts) => parts.iter_mut(),
+                    _ => [].iter_mut(),
+                });
+                if let Some(part) = parts.find(|part| part.id == id && part.result.is_none()) {
+                    part.result = Some(result);
+                }
+            }
+            Incoming::Request { id, method, params } => {
+                let params = serde_json::from_str(params.get()).unwrap_or_default();
+                let frame = self.answer(&id, &method, &params);
+                self.send(frame);
+            }
+            Incoming::Notification { method, params } => self.note(&method, &params, now),
+        }
+        Ok(())
+    }
+
+    /// The answer to a question of the server: there is one to each.
+    fn answer(&mut self, id: &RawValue, method: &str, params: &Value) -> Vec<u8> {
+        let result = match method {
+            "workspace/configuration" => initialize::configuration(&self.row.settings, params),
+            "workspace/workspaceFolders" => initialize::folders(&self.root),
+            "client/registerCapability" => {
+                self.capabilities.register(params);
+                Value::Null
+            }
+            "client/unregisterCapability" => {
+                self.capabilities.unregister(params);
+                Value::Null
+            }
+            "window/showMessageRequest" => {
+                self.shared.note(params["message"].as_str().unwrap_or_default());
+                Value::Null
+            }
+            "window/workDoneProgress/create" => Value::Null,
+            "window/showDocument" => json!({"success": false}),
+            "workspace/applyEdit" => {
+                json!({"applied": false, "failureReason": "this client only reads"})
+            }
+            _ if method.starts_with("workspace/") && method.ends_with("/refresh") => Value::Null,
+            _ => {
+                return message::response(
+                    id,
+                    Err((-32601, "this client does not know that method")),
+                );
+            }
+        };
+        message::response(id, Ok(result))
+    }
+
+    fn note(&mut self, method: &str, params: &RawValue, now: Instant) {
+        match method {
+            "textDocument/publishDiagnostics" => {
+                #[derive(Deserialize)]
+                struct Publish<'a> {
+                    uri: String,
+                    version: Option<i64>,
+                    #[serde(borrow)]
+                    diagnostics: &'a RawValue,
+                }
+                if let Ok(said) = serde_json::from_str::<Publish<'_>>(params.get()) {
+                    let raw = said.diagnostics.get().to_string();
+                    self.documents.publish(&said.uri, said.version, raw, now);
+                }
+            }
+            "$/progress" => {
+                let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
+                let token = params["token"].to_string();
+                match params["value"]["kind"].as_str() {
+                    Some("begin") => {
+                        self.progress.insert(token);
+                    }
+                    Some("end") => {
+                        self.progress.remove(&token);
+                        self.progress_ended = Some(now);
+                    }
+                    _ => (),
+                }
+            }
+            "window/showMessage" | "window/logMessage" => {
+                let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
+                // Errors and warnings; the rest is chatter.
+                if params["type"].as_u64().is_some_and(|kind| kind <= 2) {
+                    self.shared.note(params["message"].as_str().unwrap_or_default());
+                }
+            }
+            _ => (),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Which files of a project were written since the last look. It knows no server.
+//!
+//! A look is a walk by time and size: no watcher has to be kept, none can run out, and what is asked
+//! for next finds all that was written before. Large projects are looked at less often.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::documents::Stamp;
+
+/// So many files are looked at; what lies beyond is not followed.
+const MAX_FILES: usize = 20_000;
+/// A look that costs no more is taken every time.
+const CHEAP: Duration = Duration::from_millis(1);
+/// Of the time, at most one part in so many is spent on dearer ones.
+const SHARE: u32 = 20;
+
+/// What happened to a file (LSP 3.17, FileChangeType).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Created = 1,
+    Changed = 2,
+    Deleted = 3,
+}
+
+/// The files of a folder as they were at the last look.
+#[derive(Debug)]
+pub(crate) struct Files {
+    root: PathBuf,
+    known: HashMap<PathBuf, Stamp>,
+    looked: Instant,
+    cost: Duration,
+}
+
+impl Files {
+    pub(crate) fn new(root: &Path) -> Self {
+        let start = Instant::now();
+        let known = walk(root);
+        Self { root: root.into(), known, looked: start, cost: start.elapsed() }
+    }
+
+    /// What happened since the last look; nothing, if that was just now.
+    pub(crate) fn changes(&mut self, now: Instant) -> Vec<(PathBuf, Change)> {
+        let pause = if self.cost <= CHEAP { Duration::ZERO } else { self.cost * SHARE };
+        if now.saturating_duration_since(self.looked) < pause {
+            return Vec::new();
+        }
+        let mut next = Self::new(&self.root);
+        let mut changes = Vec::new();
+        for (path, stamp) in &next.known {
+            match self.known.remove(path) {
+                None => changes.push((path.clone(), Change::Created)),
+                Some(before) if before != *stamp => changes.push((path.clone(), Change::Changed)),
+                Some(_) => (),
+            }
+        }
+        if next.known.len() < MAX_FILES {
+            let gone = self.known.drain().map(|(path, _)| (path, Change::Deleted));
+            changes.extend(gone);
+        }
+        std::mem::swap(self, &mut next);
+        changes.sort_by(|a, b| a.0.cmp(&b.0));
+        changes
+    }
+}
+
+/// The regular files below `root`, but for what tools keep there: hidden folders, installed packages
+/// and caches.
+fn walk(root: &Path) -> HashMap<PathBuf, Stamp> {
+    let mut files = HashMap::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            let path = entry.path();
+            if kind.is_dir() {
+                let is_ours = !name.as_encoded_bytes().starts_with(b".")
+                    && name != "node_modules"
+                    && name != "__pycache__"
+                    && !path.join("CACHEDIR.TAG").exists()
+                    && !path.join("pyvenv.cfg").exists();
+                if is_ours {
+                    folders.push(path);
+                }
+            } else if kind.is_file()
+                && let Some(stamp) = entry.metadata().ok().and_then(|about| Stamp::of(&about))
+            {
+                files.insert(path, stamp);
+                if files.len() >= MAX_FILES {
+                    return files;
+                }
+            }
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_written_and_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let write = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            fs::write(path, text).expect("written");
+        };
+        write("a.py", "1");
+        write("b/c.py", "1");
+        write("venv/pyvenv.cfg", "");
+        let mut files = Files::new(root);
+        let mut changes = || {
+            let later = Instant::now() + Duration::from_secs(3600);
+            let changes = files.changes(later);
+            let name =
+                |path: PathBuf| path.strip_prefix(root).expect("below").display().to_string();
+            changes.into_iter().map(|(path, change)| (name(path), change)).collect::<Vec<_>>()
+        };
+        assert_eq!(changes(), []);
+        write("a.py", "12");
+        write("d/e.py", "1");
+        for name in [".git/x", "node_modules/x", "venv/x.py", "__pycache__/x"] {
+            write(name, "");
+        }
+        fs::remove_file(root.join("b/c.py")).expect("it was there");
+        assert_eq!(
+            changes(),
+            [
+                ("a.py".into(), Change::Changed),
+                ("b/c.py".into(), Change::Deleted),
+                ("d/e.py".into(), Change::Created)
+            ]
+        );
+        assert_eq!(changes(), []);
+    }
+
+    #[test]
+    fn a_look_just_now_is_enough() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut files = Files::new(folder.path());
+        files.cost = Duration::from_secs(1);
+        fs::write(folder.path().join("a"), "").expect("written");
+        assert_eq!(files.changes(files.looked + Duration::from_secs(19)), []);
+        assert_eq!(files.changes(files.looked + Duration::from_secs(20)).len(), 1);
+    }
+}
