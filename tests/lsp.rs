@@ -485,10 +485,10 @@ fn typescript() -> Row {
 
 const APP: &str = include_str!("fixtures/golden/project/app.py");
 
-/// Places as `file:line:character`.
+/// Places as `file:line:character`, sorted: servers give them in any order.
 fn places(found: &Found, root: &Path) -> Vec<String> {
     let prefix = format!("file://{}/", root.display());
-    value(found)
+    let mut places: Vec<String> = value(found)
         .as_array()
         .expect("a list of places")
         .iter()
@@ -500,7 +500,9 @@ fn places(found: &Found, root: &Path) -> Vec<String> {
             let file = uri.as_str().expect("a URI").trim_start_matches(&prefix);
             format!("{file}:{}:{}", range["start"]["line"], range["start"]["character"])
         })
-        .collect()
+        .collect();
+    places.sort();
+    places
 }
 
 #[test]
