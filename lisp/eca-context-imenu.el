@@ -6,41 +6,68 @@
 ;;; Commentary:
 
 ;; A fresh index from the buffer's own index function; the user's cached one stays as it is.  No
-;; entry's function is ever called.
+;; entry's function is ever called.  An index is made anew when the text or anything has changed that
+;; it is known to follow from.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'imenu)
+(require 'seq)
+(require 'eca-context-org)
 (require 'eca-context-position)
 
 (defvar eca-context-imenu--known (make-hash-table :test #'eq :weakness 'key)
-  "Buffers and what is known of each: (TICK INDEX-FUNCTION . ITEMS).")
+  "Buffers and what is known of each: (KEY . ITEMS).")
+
+(defvar eca-context-imenu--variables nil
+  "How many features there were, and the variables that are named for imenu.")
 
 (defun eca-context-imenu-document-symbols (_request _callback)
   "Return the buffer's symbols by imenu's own index function, an outcome.
 Items are vectors NAME, LINE, CHARACTER, CHILDREN.  As long as the text stays as
 it is they are the ones of the last time."
   (let ((known (gethash (current-buffer) eca-context-imenu--known))
-        (tick (buffer-chars-modified-tick)))
+        (key (eca-context-imenu--key)))
     (condition-case err
         (list :provider "imenu" :kind "textual" :status "ok"
-              :items (if (and (eql (car known) tick)
-                              (eq (cadr known) imenu-create-index-function))
-                         (cddr known)
+              :items (if (equal (car known) key)
+                         (cdr known)
                        (let ((items (eca-context-imenu--items)))
-                         (puthash (current-buffer)
-                                  (cons tick (cons imenu-create-index-function items))
-                                  eca-context-imenu--known)
+                         (puthash (current-buffer) (cons key items) eca-context-imenu--known)
                          items)))
       (imenu-unavailable
        (list :provider "imenu" :kind "textual" :status "unsupported-by-provider"
              :reason (error-message-string err))))))
 
+(defun eca-context-imenu--key ()
+  "Return what the index of the buffer follows from, to be compared by `equal'.
+That is the text, the mode, its syntax, and all that modes and users set for
+imenu, by the values as they are now."
+  (unless (eql (car eca-context-imenu--variables) (length features))
+    (setq eca-context-imenu--variables
+          (cons (length features)
+                (seq-remove (lambda (variable)
+                              (string-match-p "\\`eca-context-\\|--\\|history\\|-hook\\'\\|-map\\'\\|marker"
+                                              (symbol-name variable)))
+                            (apropos-internal "imenu" #'boundp)))))
+  (list (buffer-chars-modified-tick) major-mode (syntax-table) case-fold-search
+        (mapcar (lambda (variable)
+                  (let ((value (symbol-value variable)))
+                    (if (and (consp value) (proper-list-p value)) (copy-tree value) value)))
+                (cdr eca-context-imenu--variables))))
+
 (defun eca-context-imenu--items ()
   "Return the items of a fresh index of the buffer."
   (let* ((imenu-auto-rescan nil)
          (imenu--index-alist nil)
-         (index (save-excursion (funcall imenu-create-index-function)))
+         (index (save-excursion
+                  ;; The dots are for the eye.
+                  (cl-progv (and (boundp 'latex-imenu-indent-string) '(latex-imenu-indent-string))
+                      '("")
+                    (funcall (if (derived-mode-p 'org-mode)
+                                 #'eca-context-org-index
+                               imenu-create-index-function)))))
          (positions (eca-context-imenu--positions index))
          (table (make-hash-table)))
     (let ((places (eca-context-position-sweep positions)))
@@ -88,11 +115,28 @@ it is they are the ones of the last time."
         (let ((name (substring-no-properties (car entry))))
           (if (eca-context-imenu--group-p (cdr entry))
               (push (vector name nil nil
-                            (vconcat (eca-context-imenu--entries (cdr entry) table)))
+                            (vconcat (eca-context-imenu--entries (cdr entry) table))
+                            (and (eca-context-imenu--title-p name) "group"))
                     entries)
-            (let ((place (gethash (eca-context-imenu--position (cdr entry)) table)))
-              (push (vector name (car place) (cdr place)) entries))))))
+            (let ((place (gethash (eca-context-imenu--position (cdr entry)) table))
+                  (kind (eca-context-imenu--kind (car entry))))
+              (push (if kind
+                        (vector name (car place) (cdr place) nil kind)
+                      (vector name (car place) (cdr place)))
+                    entries))))))
     (nreverse entries)))
+
+(defun eca-context-imenu--title-p (name)
+  "Return non-nil if NAME is the title of a menu, and not that of a symbol."
+  (and (eq imenu-create-index-function #'imenu-default-create-index-function)
+       (assoc name imenu-generic-expression)))
+
+(defun eca-context-imenu--kind (name)
+  "Return the kind in the properties of an entry's NAME, or nil."
+  (and (> (length name) 0)
+       (let ((kind (or (get-text-property 0 'imenu-kind name)
+                       (get-text-property 0 'breadcrumb-kind name))))
+         (and (stringp kind) (substring-no-properties kind)))))
 
 (provide 'eca-context-imenu)
 ;;; eca-context-imenu.el ends here

@@ -10,6 +10,9 @@ use super::facts::IndexEntry;
 use super::lines::{Lines, find_symbol, trimmed, utf16_len};
 use super::position::{Position, Range};
 
+/// The hint of an entry that is no symbol but the title of those below it.
+const GROUP: &str = "group";
+
 const MAX_DETAIL_CHARS: usize = 120;
 
 /// The word of a backend and the LSP kind it means. Groupings are the plurals.
@@ -108,7 +111,8 @@ fn collect(
             if children.is_empty() {
                 continue;
             }
-            if let Some(of_group) = grouping(&name) {
+            let titled = (entry.hint.as_deref() == Some(GROUP)).then(|| kind_of(&name));
+            if let Some(of_group) = titled.or_else(|| grouping(&name)) {
                 collect(children, of_group, parent_kind, path, lines, into);
                 continue;
             }
@@ -116,8 +120,8 @@ fn collect(
         let text = at.and_then(|p| lines.line(path, p.line));
         kind = kind
             .or_else(|| entry.hint.as_deref().and_then(kind_of))
-            .or(group_kind)
-            .or_else(|| text.as_deref().and_then(kind_of_line));
+            .or_else(|| text.as_deref().and_then(kind_of_line))
+            .or(group_kind);
         if kind == Some(Function) && matches!(parent_kind, Some(Class | Struct | Interface)) {
             kind = Some(Method);
         }
@@ -137,7 +141,7 @@ fn collect(
 
 /// The range of `name` on its line: its first whole occurrence, else nothing at `at`.
 fn name_range(text: Option<&str>, name: &str, at: Position) -> Range {
-    let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+    let last = name.rsplit(['.', ':', '/', '#']).next().unwrap_or(name);
     for wanted in [name, last] {
         if let Some((start, end)) = text.and_then(|t| find_symbol(t, wanted, at.character)) {
             return Range::new(at.line, start, at.line, end);
@@ -258,6 +262,24 @@ mod tests {
         assert_eq!((tree[0].name.as_str(), tree[0].kind), ("f", Some(Function)));
         assert_eq!((tree[1].name.as_str(), tree[1].kind), ("*db*", Some(Variable)));
         assert_eq!(tree[1].selection_range, Some(Range::new(1, 8, 1, 12)));
+    }
+
+    #[test]
+    fn titles_are_no_symbols_and_the_line_knows_better() {
+        let mut class =
+            entry("Class", None, Some(vec![entry("A", Some(0), None), entry("S", Some(1), None)]));
+        class.hint = Some(GROUP.into());
+        let tree = check("template <T> class A {};\nstruct S {};\n", vec![class]);
+        assert_eq!((tree[0].name.as_str(), tree[0].kind), ("A", Some(Class)));
+        assert_eq!((tree[1].name.as_str(), tree[1].kind), ("S", Some(Struct)));
+    }
+
+    #[test]
+    fn a_qualified_name_is_found_by_its_last_part() {
+        for name in ["M::A#f", "a.f", "a/f", "f"] {
+            let tree = check("  def f\n", vec![entry(name, Some(0), None)]);
+            assert_eq!(tree[0].selection_range, Some(Range::new(0, 6, 0, 7)), "{name}");
+        }
     }
 
     #[test]
