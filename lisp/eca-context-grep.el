@@ -62,10 +62,12 @@
                                       auto-mode-alist))))))
     (delete-dups
      (append patterns
-             (and file
-                  (list (if (file-name-extension file)
-                            (concat "*." (file-name-extension file))
-                          (file-name-nondirectory file))))))))
+             (let ((extension (and file (file-name-extension file))))
+               (cond ((null file) nil)
+                     ((null extension) (list (file-name-nondirectory file)))
+                     ;; What is compressed cannot be searched.
+                     ((not (member extension '("gz" "bz2" "xz" "zst" "Z")))
+                      (list (concat "*." extension)))))))))
 
 (defun eca-context-grep (name folders patterns deadline done)
   "Find the whole symbol NAME in files of FOLDERS whose names match PATTERNS.
@@ -125,7 +127,7 @@ in UTF-16 units."
     `(,(eca-context-grep--find) "-H"
       ,@(mapcar (lambda (folder) (directory-file-name (expand-file-name folder))) folders)
       "-type" "d" "(" ,@(funcall any vc-directory-exclusion-list) ")" "-prune" "-o"
-      "-type" "f" "(" ,@(funcall any patterns) ")"
+      "-type" "f" "(" ,@(funcall any (or patterns '("*"))) ")"
       "-exec" ,(eca-context-grep--grep) "-nHIwF" "--null" "-e" ,name "--" "{}" "+")))
 
 (defun eca-context-grep--places (name)

@@ -343,7 +343,12 @@ is what is to be answered."
                                                         places outcome))
                                           outcome)
                                 outcome))
-                            outcomes)
+                            ;; One search serves all that want it.
+                            (seq-remove (lambda (outcome)
+                                          (and (plist-get outcome :folders)
+                                               (null (plist-get outcome :items))
+                                               (not (eq outcome wanting))))
+                                        outcomes))
                     (and why
                          (list (list :provider "grep" :kind "textual" :status "timeout"
                                      :reason why))))))))

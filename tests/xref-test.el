@@ -13,6 +13,7 @@
 (require 'cl-lib)
 (require 'etags)
 (require 'find-func)
+(require 'grep)
 (require 'guest)
 (require 'project)
 (require 'xref)
@@ -359,6 +360,214 @@ Lines that begin with \"def \" have tags."
       (setq tags-file-name (concat folder "none"))
       (should (equal (plist-get (xref-test-tagged "there") :reason)
                      (format "There is no tags table %snone" (abbreviate-file-name folder)))))))
+
+;;;; References
+
+(defun xref-test-references (file target &optional roots seconds)
+  "Return the outcomes for references to TARGET, where it first stands in FILE.
+ROOTS are the workspace folders; they come within SECONDS (10)."
+  (with-current-buffer (find-file-noselect file)
+    (goto-char (point-min))
+    (search-forward target)
+    (goto-char (match-beginning 0))
+    (let* ((said 'nothing)
+           (deadline (+ (float-time) (or seconds 10)))
+           (inhibit-interaction t)
+           (now (eca-context-xref-references
+                 (list :path file :roots roots :deadline deadline)
+                 (lambda (outcomes) (setq said outcomes)))))
+      (if (not (eq now :async))
+          now
+        (while (and (eq said 'nothing) (< (float-time) (+ deadline 5)))
+          (accept-process-output nil 0.005))
+        said))))
+
+(defun xref-test-project (folder &rest files)
+  "Write FILES, names and texts, into FOLDER and make it a project of project.el."
+  (make-directory (concat folder ".git") t)
+  (while files
+    (xref-test-write (concat folder (pop files)) (pop files))))
+
+(defun xref-test-brief (folder outcomes)
+  "Return OUTCOMES, names of files relative to FOLDER, by kind, status and items."
+  (mapcar (lambda (outcome)
+            (list (plist-get outcome :kind) (plist-get outcome :status)
+                  (sort (mapcar (lambda (item)
+                                  (cons (file-relative-name (aref item 0) folder)
+                                        (append (seq-subseq item 1 5) (list (aref item 6)))))
+                                (plist-get outcome :items))
+                        (lambda (a b) (string< (format "%S" a) (format "%S" b))))))
+          outcomes))
+
+(defmacro xref-test-leaving-nothing (&rest body)
+  "Evaluate BODY; buffers, processes or timers that stay are a failure."
+  (declare (debug (body)))
+  `(let ((buffers (buffer-list))
+         (processes (process-list))
+         (timers (length timer-list)))
+     (prog1 (progn ,@body)
+       (should-not (seq-remove (lambda (buffer)
+                                 (string-prefix-p " *code-conversion" (buffer-name buffer)))
+                               (seq-difference (buffer-list) buffers)))
+       (should-not (seq-difference (process-list) processes))
+       (should (= (length timer-list) timers)))))
+
+(ert-deftest xref-test-references-by-text ()
+  (guest-with-folder folder
+    (xref-test-project folder
+                       "a b/é#1.py" "total = 1\n\ts = \"𝒳\"; total(total_x, total)\nsubtotal\n"
+                       "c.py" "\ufeffx = total\r\n" "d.txt" "total\n" ".git/e.py" "total\n"
+                       "f.pyi" "total: int\n" "g.py" (string ?t ?o ?t ?a ?l 0 ?\n))
+    (find-file-noselect (concat folder "a b/é#1.py"))
+    (let ((tags-file-name nil) (tags-table-list nil))
+      (dolist (roots (list nil (list folder) (list (concat folder "a b/") folder)))
+        (should (equal (xref-test-brief
+                        folder
+                        (xref-test-leaving-nothing
+                         (xref-test-references (concat folder "a b/é#1.py") "total" roots)))
+                       '(("textual" "ok" (("a b/é#1.py" 0 0 0 5 nil) ("a b/é#1.py" 1 11 1 16 nil)
+                                          ("a b/é#1.py" 1 26 1 31 nil) ("c.py" 0 4 0 9 nil)
+                                          ("f.pyi" 0 0 0 5 nil)))))))
+      ;; A workspace that is only a part of the project, and one that is elsewhere.
+      (should (equal (mapcar #'caar
+                             (mapcar #'caddr
+                                     (xref-test-brief folder
+                                                      (xref-test-references
+                                                       (concat folder "a b/é#1.py") "total"
+                                                       (list (concat folder "a b"))))))
+                     '("a b/é#1.py")))
+      (should (equal (xref-test-brief folder (xref-test-references (concat folder "a b/é#1.py")
+                                                                   "total" '("/usr/lib")))
+                     '(("textual" "outside-workspace" nil)))))))
+
+(ert-deftest xref-test-c21-references-without-a-project ()
+  (guest-with-folder folder
+    (guest-write (concat folder "a.el") "(car x)\n")
+    (let ((outcomes (xref-test-leaving-nothing
+                     (prog1 (xref-test-references (concat folder "a.el") "car")
+                       (kill-buffer (get-file-buffer (concat folder "a.el")))))))
+      (should (equal (delete-dups (mapcar (lambda (outcome)
+                                            (list (plist-get outcome :status)
+                                                  (plist-get outcome :reason)))
+                                          outcomes))
+                     '(("would-prompt"
+                        "it wanted to ask the user, for the file is in no project")))))))
+
+(ert-deftest xref-test-references-mark-the-declaration ()
+  (guest-with-folder folder
+    (xref-test-project folder "user.el" "(list (xref-test-zoo-fun))\n")
+    (xref-test-load (concat folder "xref-test-zoo.el"))
+    (let* ((load-path (cons folder load-path))
+           (outcomes (xref-test-references (concat folder "user.el") "xref-test-zoo-fun"
+                                           (list folder))))
+      (should (equal (xref-test-brief folder outcomes)
+                     '(("textual" "ok"
+                        (("user.el" 0 7 0 24 :json-false)
+                         ("xref-test-zoo.el" 2 10 2 27 :json-false)
+                         ("xref-test-zoo.el" 20 33 20 50 :json-false)
+                         ("xref-test-zoo.el" 21 52 21 69 :json-false)
+                         ("xref-test-zoo.el" 4 7 4 24 :json-false)
+                         ("xref-test-zoo.el" 5 7 5 24 t)))))))))
+
+(defvar xref-test-references nil "What the backend calls references: a function.")
+(cl-defmethod xref-backend-references ((_ (eql xref-test)) _identifier)
+  (funcall xref-test-references))
+
+(defun xref-test-own (folder references &optional roots seconds)
+  "Return the outcomes of a backend that calls REFERENCES in a file of FOLDER.
+ROOTS and SECONDS are those of `xref-test-references'."
+  (let ((xref-test-references references)
+        (tags-file-name nil)
+        (file (concat folder "asked.txt")))
+    (unless (file-exists-p file)
+      (guest-write file "there\n"))
+    (with-current-buffer (find-file-noselect file)
+      (setq-local xref-backend-functions (list (lambda () 'xref-test) t)))
+    (xref-test-references file "there" roots seconds)))
+
+(ert-deftest xref-test-references-of-a-backends-own ()
+  (guest-with-folder folder
+    (let* ((file (concat folder "a.txt"))
+           (text "there \"𝒳\" there there\n")
+           (item (lambda (summary column length)
+                   (xref-make-match (propertize summary 'face 'bold)
+                                    (xref-make-file-location file 1 column) length)))
+           (places (lambda (&rest found)
+                     (mapcar (lambda (item) (append (seq-subseq item 2 5) nil))
+                             (plist-get (car (xref-test-own folder (lambda () found))) :items)))))
+      (guest-write file text)
+      ;; As xref itself cuts a line: to the next match, from the match.
+      (should (equal (funcall places (funcall item "there \"𝒳\" " 0 5) (funcall item "there " 10 5)
+                              (funcall item "there" 16 5))
+                     '((0 0 5) (11 0 16) (17 0 22))))
+      ;; Where the text does not fit, the module finds the name.
+      (should (equal (funcall places (funcall item "x there" 10 5) (funcall item "there" 16 5)
+                              (xref-make "there" (xref-make-file-location file 1 3)))
+                     '((10 nil nil) (16 nil nil) (3 nil nil))))
+      ;; A backend of its own ends the search, in no project, too; a bad place harms only itself.
+      (let ((outcomes (xref-test-own folder
+                                     (lambda ()
+                                       (list (xref-make "x" (xref-make-file-location file 0 0))
+                                             (xref-make "x" (xref-make-file-location nil 1 0))
+                                             (xref-make "x" (xref-make-bogus-location "x"))
+                                             (xref-make "x" (xref-make-file-location file 1 0)))))))
+        (should (equal (mapcar (lambda (outcome)
+                                 (list (plist-get outcome :kind) (plist-get outcome :status)
+                                       (plist-get outcome :items)))
+                               outcomes)
+                       (list (list "unknown" "ok"
+                                   (list (vector file 0 0 nil nil "there" nil nil))))))))))
+
+(ert-deftest xref-test-references-that-fail ()
+  (guest-with-folder folder
+    (xref-test-project folder)
+    (pcase-dolist (`(,references ,status ,reason)
+                   `((,(lambda () (error "Broken")) "error" "Broken")
+                     (,(lambda () (list (xref-make "x" (xref-make-bogus-location "gone"))))
+                      "error" "gone")
+                     (,(lambda () (find-file-noselect (concat folder "asked.txt"))
+                         (find-file-noselect (concat folder "new.txt"))
+                         (get-buffer-create "*xref-test-new*")
+                         nil)
+                      "ok" nil)))
+      (xref-test-own folder #'ignore)
+      (let ((outcomes (xref-test-leaving-nothing (xref-test-own folder references))))
+        (should (equal (list (plist-get (car outcomes) :status) (plist-get (car outcomes) :reason))
+                       (list status reason)))
+        ;; The next one is asked, and then who would ask the user is forgotten.
+        (should (equal (plist-get (car (xref-test-own folder (lambda () (read-string "Where? "))))
+                                  :provider)
+                       "xref etags"))
+        (should (equal (plist-get (cadr outcomes) :items)
+                       (list (vector (concat folder "asked.txt") 0 0 0 5 "there" nil nil))))))))
+
+(ert-deftest xref-test-a-search-ends-with-its-request ()
+  (guest-with-folder folder
+    (xref-test-project folder "a.txt" "there\n")
+    ;; A grep that finds something and goes on.
+    (let ((grep (concat folder "slow-grep")))
+      (guest-write grep (format "#!/bin/sh\nprintf '%%s\\0%%s' %sa.txt '1:there\n2:the'\nexec sleep 60\n"
+                                folder))
+      (set-file-modes grep #o700)
+      (let* ((grep-program grep)
+             (start (float-time))
+             (_ (xref-test-own folder (lambda () (error "No"))  nil 0))
+             (outcomes (xref-test-leaving-nothing
+                        (xref-test-own folder (lambda () (error "No")) nil 1))))
+        (should (< (- (float-time) start) 3))
+        (should (equal (mapcar (lambda (outcome)
+                                 (list (plist-get outcome :status) (length (plist-get outcome :items))))
+                               outcomes)
+                       '(("error" 0) ("ok" 1) ("timeout" 0))))))))
+
+(ert-deftest xref-test-which-files-are-of-a-language ()
+  (dolist (case '((python-mode "/a.py" ("*.py" "*.pyi" "*.pyw"))
+                  (python-ts-mode "/a.py" ("*.py" "*.pyi" "*.pyw"))
+                  (emacs-lisp-mode "/a.el" ("*.el")) (emacs-lisp-mode "/a.el.gz" ("*.el"))
+                  (fundamental-mode "/a.xyz" ("*.xyz")) (fundamental-mode "/README" ("README"))
+                  (rust-ts-mode nil nil)))
+    (should (equal (cons (car case) (last case))
+                   (list (car case) (eca-context-grep-patterns (car case) (cadr case)))))))
 
 (provide 'xref-test)
 ;;; xref-test.el ends here
