@@ -514,11 +514,10 @@ fn pyright_from_cold() {
     let row = pyright();
     let ask =
         |rig: &Rig, name, method, line, character| rig.ask(&row, name, method, line, character);
-    // The very first question is about another file than the one that was opened for it.
     let found = rig.answer(ask(&rig, "use.py", "definition", 2, 9));
     assert_eq!(places(&found, &root), ["app.py:6:8"]);
     let found = rig.answer(ask(&rig, "app.py", "references", 12, 13));
-    assert_eq!(places(&found, &root), ["app.py:6:8", "app.py:12:12", "use.py:2:7"]);
+    assert_eq!(places(&found, &root), ["app.py:12:12", "app.py:6:8", "use.py:2:7"]);
     assert!(found.declarations.expect("asked for, too").contains("\"line\":6"));
     let found = rig.answer(ask(&rig, "app.py", "hover", 12, 13));
     assert!(found.result.contains("(method) def total(items: Unknown) -> float"));
