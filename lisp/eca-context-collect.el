@@ -20,6 +20,8 @@
 (require 'eca-context-diagnostics)
 (require 'eca-context-document)
 (require 'eca-context-eglot)
+(require 'eca-context-eldoc)
+(require 'eca-context-elisp)
 (require 'eca-context-files)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-position)
@@ -56,7 +58,8 @@ An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-enclosing-symbols-functions nil
   "Functions that return the symbols around point, outermost first.
 An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or a mode's.")
-(defvar eca-context-documentation-functions nil
+(defvar eca-context-documentation-functions
+  '(eca-context-elisp-documentation eca-context-eldoc-documentation)
   "Functions that return what is written about the symbol at point.
 An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext'
 or `markdown'; text without properties.")

@@ -6,13 +6,17 @@
 ;;; Commentary:
 
 ;; The locations of Emacs Lisp's own xref backend say what is defined in which library; the line is
-;; searched for as find-func does, but in a temporary buffer, and no macro is expanded.
+;; searched for as find-func does, but in a temporary buffer, and no macro is expanded.  Docstrings are
+;; those of the running Emacs.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'find-func)
+(require 'help)
 (require 'seq)
+(require 'subr-x)
+(require 'thingatpt)
 (require 'eca-context-place)
 
 (declare-function advice--cd*r "nadvice" (f))
@@ -245,6 +249,77 @@ For the predicate, and where SLOT is nil, it is TYPE's own name."
             (unless (eca-context-elisp--text-p (car bounds))
               (setq found bounds)))
           found)))))
+
+;;;; Docstrings
+
+(declare-function elisp--xref-infer-namespace "elisp-mode" (pos) t)
+
+(defun eca-context-elisp-documentation (_request _callback)
+  "Return signature and docstrings of the Emacs Lisp symbol at point, or nil.
+Nothing is evaluated or loaded for it."
+  (when (derived-mode-p 'emacs-lisp-mode 'inferior-emacs-lisp-mode)
+    (let* ((bounds (bounds-of-thing-at-point 'symbol))
+           (symbol (and bounds (intern-soft (buffer-substring-no-properties
+                                             (car bounds) (cdr bounds))))))
+      (list :provider "elisp" :kind "semantic" :status "ok"
+            :items (and symbol
+                        (mapcar (lambda (piece)
+                                  (vector (car piece) "plaintext"
+                                          (substring-no-properties (cdr piece))))
+                                (eca-context-elisp--documents
+                                 symbol (eca-context-elisp--spaces (car bounds)))))))))
+
+(defun eca-context-elisp--spaces (pos)
+  "Return of what kinds the symbol at POS may be, the surest first."
+  (let ((space (and (fboundp 'elisp--xref-infer-namespace)
+                    (elisp--xref-infer-namespace pos))))
+    (pcase space
+      ((or 'function 'variable 'face) (list space))
+      ('maybe-variable '(variable function face))
+      (_ '(function variable face)))))
+
+(defun eca-context-elisp--documents (symbol spaces)
+  "Return what is written about SYMBOL as one of SPACES, conses (ROLE . TEXT)."
+  (seq-mapcat
+   (lambda (space)
+     (let* ((text (pcase space
+                    ('function (and (fboundp symbol) (eca-context-elisp--function-doc symbol)))
+                    ('variable (eca-context-elisp--literal-doc symbol 'variable-documentation))
+                    ('face (eca-context-elisp--literal-doc symbol 'face-documentation))))
+            (parts (and text (eq space 'function) (help-split-fundoc text symbol)))
+            (text (if parts (cdr parts) text)))
+       (delq nil
+             (list (and (eq space 'function) (fboundp symbol)
+                        (let ((usage (or (car parts) (eca-context-elisp--usage symbol))))
+                          (and usage (cons "signature" usage))))
+                   (and text (not (string-blank-p text))
+                        (cons "docstring" (substitute-command-keys text)))))))
+   spaces))
+
+(defun eca-context-elisp--literal-doc (symbol property)
+  "Return the docstring in SYMBOL's PROPERTY; nil if it were to be computed."
+  (let ((value (get symbol property)))
+    (and (or (stringp value) (integerp value)
+             (and (consp value) (stringp (car value)) (integerp (cdr value))))
+         (documentation-property symbol property t))))
+
+(defun eca-context-elisp--function-doc (symbol)
+  "Return the docstring of the function SYMBOL as it is written, or nil."
+  (if (get symbol 'function-documentation)
+      (or (eca-context-elisp--literal-doc symbol 'function-documentation)
+          (documentation (find-function-advised-original symbol) t))
+    (documentation symbol t)))
+
+(defun eca-context-elisp--usage (symbol)
+  "Return how the function SYMBOL is called, or nil if that is not known."
+  (let ((arguments (help-function-arglist symbol t)))
+    (and (listp arguments)
+         (format "%S" (cons symbol (mapcar (lambda (argument)
+                                             (if (and (symbolp argument)
+                                                      (not (memq argument '(&optional &rest))))
+                                                 (intern (upcase (symbol-name argument)))
+                                               argument))
+                                           arguments))))))
 
 (provide 'eca-context-elisp)
 ;;; eca-context-elisp.el ends here
