@@ -22,6 +22,7 @@
 (require 'eca-context-eglot)
 (require 'eca-context-eldoc)
 (require 'eca-context-elisp)
+(require 'eca-context-defun)
 (require 'eca-context-files)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-position)
@@ -55,7 +56,8 @@ CONTAINER]; DECLARATION is t, `:json-false', or nil.")
 (defvar eca-context-document-symbols-functions '(eca-context-imenu-document-symbols)
   "Functions that return the symbols of the buffer.
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
-(defvar eca-context-enclosing-symbols-functions nil
+(defvar eca-context-enclosing-symbols-functions
+  '(eca-context-defun-enclosing-symbols eca-context-defun-braces)
   "Functions that return the symbols around point, outermost first.
 An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or a mode's.")
 (defvar eca-context-documentation-functions

@@ -86,7 +86,7 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
                 (delete-dups functions))))
 
 (defun eca-context-eldoc--call (function callback)
-  "Return what FUNCTION returns, called as eldoc calls it; it may use CALLBACK."
+  "Call FUNCTION as eldoc does, with CALLBACK, and return its value."
   (let ((eldoc-message-function #'ignore)
         (eldoc--make-callback (lambda (&rest _) callback)))
     (save-excursion
@@ -95,7 +95,7 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
         (funcall function callback)))))
 
 (defun eca-context-eldoc--fault (function err)
-  "Return an outcome that tells of ERR in FUNCTION."
+  "Return an outcome about ERR in FUNCTION."
   (list :provider (eca-context-eldoc--provider function) :kind "unknown"
         :status (if (eq (car err) 'inhibited-interaction) "would-prompt" "error")
         :reason (if (eq (car err) 'inhibited-interaction)

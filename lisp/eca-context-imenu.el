@@ -57,6 +57,21 @@ imenu, by the values as they are now."
                     (if (and (consp value) (proper-list-p value)) (copy-tree value) value)))
                 (cdr eca-context-imenu--variables))))
 
+(defun eca-context-imenu-entries ()
+  "Return the names that imenu knows, lists (NAME LINE CHARACTER), in order.
+A buffer without an index has none."
+  (let ((entries nil)
+        (left (append (plist-get (eca-context-imenu-document-symbols nil nil) :items) nil)))
+    (while left
+      (let ((item (pop left)))
+        (when (aref item 1)
+          (push (list (aref item 0) (aref item 1) (aref item 2)) entries))
+        (when (> (length item) 3)
+          (setq left (append (aref item 3) left)))))
+    (sort entries (lambda (a b)
+                    (or (< (nth 1 a) (nth 1 b))
+                        (and (= (nth 1 a) (nth 1 b)) (< (nth 2 a) (nth 2 b))))))))
+
 (defun eca-context-imenu--items ()
   "Return the items of a fresh index of the buffer."
   (let* ((imenu-auto-rescan nil)

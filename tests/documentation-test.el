@@ -23,7 +23,7 @@ Second line."
 (defmacro documentation-test-m (one &rest body) "Macro.\n\n(fn ONE BODY...)" (cons one body))
 (defvar documentation-test-v 1 "A variable.")
 (defalias 'documentation-test-alias #'documentation-test-f)
-(defface documentation-test-face '((t)) "A face.")
+(defface documentation-test-face '((t)) "A face." :group 'eca-context)
 (defvar documentation-test-evil nil "What is evaluated by one who should not.")
 (defvar documentation-test-computed 1)
 (put 'documentation-test-computed 'variable-documentation
@@ -129,7 +129,7 @@ An outcome is a list of status, reason and texts."
 (defun documentation-test-moves (callback &rest _)
   "Move, talk, and tell CALLBACK."
   (goto-char (point-min))
-  (eldoc-message "documentation-test talks")
+  (funcall (intern "eldoc-message") "documentation-test talks")
   (funcall callback "moved"))
 
 (ert-deftest documentation-test-eldoc ()

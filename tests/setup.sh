@@ -97,6 +97,21 @@ install_servers() {
         { rm -f .test/node/package.json; die "npm could not install the language servers"; }
 }
 
+# A grammar for tree-sitter in Emacs 30.1, compiled from its sources in npm.
+install_grammar() {
+    local version=0.20.4 dir=.test/tree-sitter
+    [[ -e $dir/libtree-sitter-python.so && $(cat "$dir/version" 2>/dev/null) == "$version" ]] && return
+    say "compiling a grammar for tree-sitter into $dir"
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    (cd "$dir" && npm pack --silent "tree-sitter-python@$version" >/dev/null &&
+        tar -xzf "tree-sitter-python-$version.tgz" &&
+        cc -shared -fPIC -O1 -I package/src package/src/parser.c package/src/scanner.c \
+            -o libtree-sitter-python.so) || die "the grammar of Python could not be built"
+    rm -rf "$dir"/package "$dir"/*.tgz
+    echo "$version" >"$dir/version"
+}
+
 name_what_is_missing() {
     local missing=()
     has_emacs28 || missing+=("Emacs 28.2 as \`emacs' with its Lisp sources")
@@ -140,3 +155,4 @@ else
 fi
 make_venv
 install_servers
+install_grammar
