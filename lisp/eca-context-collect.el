@@ -28,6 +28,7 @@
 (require 'eca-context-position)
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
+(require 'eca-context-workspace)
 (require 'eca-context-xref)
 (require 'eca-context-flycheck)
 (require 'eca-context-flymake)
@@ -65,7 +66,7 @@ An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or a mode's.")
   "Functions that return what is written about the symbol at point.
 An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext'
 or `markdown'; text without properties.")
-(defvar eca-context-workspace-functions nil
+(defvar eca-context-workspace-functions '(eca-context-workspace)
   "Functions that return what the user has open.
 The one item is a plist: `:roots' [[PATH NAME]...], `:currentFile', `:openFiles'
 [[PATH MODIFIED VISIBLE]...], `:selection' [PATH RANGE TEXT].")
@@ -273,7 +274,7 @@ Without POINT there is none of a feature that needs it."
        (when (or point (not needs-point))
          (let ((chain (lambda (functions)
                         (eca-context-job-chain :key key :functions functions :buffer buffer
-                                               :point point :request request)))
+                                               :point (and needs-point point) :request request)))
                (functions (eca-context-collect-functions hook buffer)))
            (cond ((not (eq key :diagnostics)) (list (funcall chain functions)))
                  ((plist-get request :copy)

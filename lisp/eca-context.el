@@ -67,6 +67,18 @@ Case does not matter; backups and autosaves of such files count as such."
   :type '(repeat regexp)
   :group 'eca-context)
 
+(defcustom eca-context-tell-open-files t
+  "Whether an agent that asks for the workspace is told which files are open."
+  :type 'boolean
+  :group 'eca-context)
+
+(defcustom eca-context-tell-selection t
+  "What an agent that asks for the workspace is told of an active region."
+  :type '(choice (const :tag "Where it is, and its text" t)
+                 (const :tag "Where it is" place)
+                 (const :tag "Nothing" nil))
+  :group 'eca-context)
+
 (defcustom eca-context-log-size nil
   "How many requests and answers are remembered for `eca-context-log'.
 Nil remembers none."
