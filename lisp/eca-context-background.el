@@ -54,16 +54,33 @@ A file that cannot be read is an error."
                 (find-file-hook nil))
             (insert-file-contents path)
             (setq default-directory (file-name-directory path))
-            (condition-case nil
-                (let ((buffer-file-name path))
-                  (delay-mode-hooks (set-auto-mode t)))
-              (error nil))
+            (eca-context-background--set-mode path)
             (set-buffer-modified-p nil)))
       (error (eca-context-background-kill buffer)
              (signal (car err) (cdr err))))
     (puthash buffer (seq-difference (append timer-list timer-idle-list) timers #'eq)
              eca-context-background--timers)
     buffer))
+
+(defun eca-context-background--set-mode (path)
+  "Put the current buffer, a copy of PATH, into its mode.
+A mode with a text of its own making, as the listing of an archive, is none."
+  (let ((text (list (buffer-chars-modified-tick) (buffer-size)))
+        (buffers (buffer-list)))
+    (condition-case nil
+        (let ((buffer-file-name path))
+          (delay-mode-hooks (set-auto-mode t)))
+      (error nil))
+    (unless (equal text (list (buffer-chars-modified-tick) (buffer-size)))
+      (delay-mode-hooks (fundamental-mode))
+      (let ((inhibit-read-only t))
+        (widen)
+        (erase-buffer)
+        (insert-file-contents path))
+      (dolist (buffer (seq-difference (buffer-list) buffers #'eq))
+        (unless (get-buffer-process buffer)
+          (let ((kill-buffer-query-functions nil))
+            (kill-buffer buffer)))))))
 
 (defun eca-context-background-kill (buffer)
   "Kill BUFFER, which `eca-context-background-buffer' made, and its mode's timers.

@@ -189,7 +189,7 @@ What is known already is in FACTS."
 (defun eca-context-uri-to-path (uri)
   "Return the absolute file name that URI names, or nil for another scheme."
   (when (string-match "\\`file:\\(?://[^/]*\\)?\\(/.*\\)\\'" uri)
-    (let ((path (decode-coding-string (url-unhex-string (match-string 1 uri)) 'utf-8)))
+    (let ((path (decode-coding-string (url-unhex-string (match-string 1 uri) t) 'utf-8)))
       (if (string-match "\\`/\\([A-Za-z]:.*\\)\\'" path)
           (match-string 1 path)
         path))))
@@ -222,7 +222,7 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
 
 (defun eca-context-collect--file (path plan context done)
   "Gather what PLAN wants of the file PATH under CONTEXT and call DONE with it."
-  (let* ((visiting (find-buffer-visiting path))
+  (let* ((visiting (eca-context-document-buffer path))
          ;; A buffer whose file has changed is looked at, not refreshed, unless the user has it so.
          (outdated (and visiting (eca-context-document-outdated-p visiting)))
          (copy (and (or outdated (not visiting)) (eca-context-background-buffer path)))

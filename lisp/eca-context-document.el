@@ -11,10 +11,22 @@
 ;;; Code:
 
 (require 'subr-x)
+(require 'eca-context-place)
 (require 'eca-context-position)
 
 (declare-function auto-revert-handler "ext:autorevert" () t)
 (defvar auto-revert-verbose)
+
+(defconst eca-context-document--listings '(tar-mode archive-mode hexl-mode sqlite-mode)
+  "Modes of buffers that visit a file and show another text in its place.")
+
+(defun eca-context-document-buffer (path)
+  "Return the buffer with the text of the file PATH as the user has it, or nil."
+  (let ((buffer (find-buffer-visiting path)))
+    (and buffer
+         (not (with-current-buffer buffer
+                (apply #'derived-mode-p eca-context-document--listings)))
+         buffer)))
 
 (defun eca-context-document-outdated-p (buffer)
   "Return non-nil if BUFFER, unmodified, is older than its file.
@@ -66,10 +78,9 @@ the user's buffer is older than the file."
 (defun eca-context-document-texts (path visiting)
   "Return the buffer's text for the module where PATH on disk will not do.
 VISITING is nil if the buffer is a background copy of the file."
-  (when (or (not (memq (coding-system-base (or buffer-file-coding-system 'undecided))
-                       '(utf-8 undecided us-ascii prefer-utf-8)))
+  (when (or (eca-context-place-opaque-p path)
             (and visiting
-                 (or (buffer-modified-p) (file-remote-p path)
+                 (or (buffer-modified-p)
                      (not (file-exists-p path))
                      (not (verify-visited-file-modtime (current-buffer))))))
     (list (vector path (buffer-substring-no-properties (point-min) (point-max))

@@ -17,7 +17,7 @@
 (defun eca-context-files-current (roots)
   "Return the most recently used file in ROOTS that may be shown, or nil."
   (cl-loop for buffer in (buffer-list)
-           for file = (buffer-file-name buffer)
+           for file = (buffer-file-name (or (buffer-base-buffer buffer) buffer))
            when (eca-context-files-shown-p file roots)
            return file))
 

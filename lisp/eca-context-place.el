@@ -79,7 +79,7 @@ VISITING is nil if the buffer is a copy of what is on disk."
   (unless (assoc file eca-context-place--texts)
     (let ((modified (and visiting (buffer-modified-p))))
       (push (cons file
-                  (and (or modified (eca-context-place--opaque-p file)
+                  (and (or modified (eca-context-place-opaque-p file)
                            (and visiting (not (verify-visited-file-modtime (current-buffer)))))
                        (< (apply #'+ (buffer-size)
                                  (mapcar (lambda (text)
@@ -90,7 +90,7 @@ VISITING is nil if the buffer is a copy of what is on disk."
                                (and modified t))))
             eca-context-place--texts))))
 
-(defun eca-context-place--opaque-p (file)
+(defun eca-context-place-opaque-p (file)
   "Return non-nil if FILE's bytes are not the current buffer's text in UTF-8."
   (or (find-file-name-handler file 'insert-file-contents)
       (not (memq (coding-system-base (or buffer-file-coding-system 'undecided))

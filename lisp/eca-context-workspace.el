@@ -72,11 +72,11 @@ first; an indirect buffer is one of its base's file."
     (nreverse files)))
 
 (defun eca-context-workspace--visible-p (file)
-  "Return non-nil if a window shows a buffer of FILE, a name and its buffers."
+  "Return non-nil if a window is of a buffer of FILE, a name and its buffers."
   (and (seq-some (lambda (buffer) (get-buffer-window buffer 'visible)) (cdr file)) t))
 
 (defun eca-context-workspace--selection (file buffer)
-  "Return the active region of BUFFER, which shows FILE, or nil."
+  "Return the active region of BUFFER, which is of FILE, or nil."
   (with-current-buffer buffer
     (when (and transient-mark-mode mark-active (mark t))
       (let* ((window (get-buffer-window buffer 'visible))
