@@ -46,6 +46,7 @@ Only within, other functions of this file may be called."
   "Call FUNCTION in a buffer with the text of FILE and return its value.
 The buffer is widened, point is at its start; a buffer of the user's is left as
 it was.  A file that cannot be read, or that the user excludes, is an error."
+  (declare (indent 1))
   (let ((visiting (find-buffer-visiting file)))
     (with-current-buffer (or visiting (eca-context-place--read file))
       (save-excursion
