@@ -72,9 +72,13 @@ nil; a function in a class is a method."
     (eca-context-defun--items
      (delq nil (mapcar #'eca-context-defun--lisp-at (delete-dups opens))))))
 
+(defun eca-context-defun--state (pos)
+  "Return the state of the syntax at POS; point stays, as it does not by itself."
+  (save-excursion (syntax-ppss pos)))
+
 (defun eca-context-defun--opens (pos)
   "Return where the lists around POS begin."
-  (copy-sequence (nth 9 (syntax-ppss pos))))
+  (copy-sequence (nth 9 (eca-context-defun--state pos))))
 
 (defun eca-context-defun--lisp-at (open)
   "Return the definition that is the list at OPEN, a list, or nil.
@@ -183,10 +187,10 @@ One that is not closed is none."
   "Return the definitions around POS, vectors, outermost first.
 That is what imenu names in front of a brace."
   (let* ((entries (eca-context-imenu-entries))
-         (state (syntax-ppss pos))
+         (state (eca-context-defun--state pos))
          (opens (delete-dups
                  (append (and (eq (char-before pos) ?})
-                              (copy-sequence (nth 9 (syntax-ppss (1- pos)))))
+                              (copy-sequence (nth 9 (eca-context-defun--state (1- pos)))))
                          (copy-sequence (nth 9 state)))))
          ;; The end of the line, for within its head one is in a definition, too.
          (places (cons (save-excursion (goto-char pos) (line-end-position))
@@ -227,12 +231,12 @@ That is what imenu names in front of a brace."
 (defun eca-context-defun--brace-after (pos)
   "Return where the body of what stands at POS begins, or nil if it has none."
   (goto-char pos)
-  (let ((depth (nth 0 (syntax-ppss pos)))
+  (let ((depth (nth 0 (eca-context-defun--state pos)))
         (limit (min (point-max) (+ pos 4000)))
         found)
     (while (and (not found) (re-search-forward "[{};]" limit t))
       (let* ((at (match-beginning 0))
-             (state (syntax-ppss at)))
+             (state (eca-context-defun--state at)))
         (cond ((or (nth 8 state) (> (nth 0 state) depth)))
               ((not (eq (char-after at) ?{)) (setq found 'none))
               ;; A value in braces, alone or before the body.

@@ -143,7 +143,7 @@ name; it returns a cons of items and the reason why others are left out."
         (append outcome (list :status "would-prompt" :reason "no tags table is loaded"))
       (let* ((identifier (xref-backend-identifier-at-point backend))
              (name (and (stringp identifier) (substring-no-properties identifier))))
-        (if (null name)
+        (if (member name '(nil ""))
             (append outcome (list :status "ok"))
           (eca-context-place-gather
            (lambda ()
@@ -200,7 +200,7 @@ what is to be answered."
   (let* ((identifier (xref-backend-identifier-at-point backend))
          (name (and (stringp identifier) (substring-no-properties identifier)))
          (provider (eca-context-xref--provider backend)))
-    (if (or (null name) (string-empty-p name))
+    (if (member name '(nil ""))
         (list :provider provider :kind "textual" :status "ok")
       (eca-context-place-gather
        (lambda ()

@@ -113,6 +113,9 @@ That is a list of (NAME KIND FIRST LAST): words at both ends of the range."
          (c++-mode "A::A() : x{1}, y(2) {\n  $0f(\"}\");\n}\n" ("A::A" "function" "A::A" "\n}"))
          (perl-mode "package P;\nsub f {\n  my %h = (a => $01);\n}\n" ("f" "function" "sub f" "\n}"))
          (sh-mode "foo() {\n  echo ${x} $0\n}\nbar() { :; }\n" ("foo" "function" "foo()" "\n}"))
+         ;; Braces within the head, which were once looked at for ever.
+         (js-mode "function f({a, b: {c}}, d = {}) {\n  g($01);\n}\n"
+                  ("f" "function" "function f" "\n}"))
          (js-mode "function f(a) {\n  return {b: $01};\n}\n" ("f" "function" "function f" "\n}"))))
     (enclosing-test-check mode text wanted)))
 
