@@ -7,7 +7,7 @@ use super::context::{
     Truncation, Unavailable, from_word,
 };
 use super::diagnostics::{self, Near};
-use super::facts::{DiagnosticFact, DocumentFacts, Facts, Outcome, Trouble};
+use super::facts::{DiagnosticFact, DocumentFacts, Fact, Facts, Outcome, Trouble};
 use super::lines::{Lines, snap, trimmed, utf16_len};
 use super::locations::{MAX_PREVIEW_CHARS, locations};
 use super::plan::{BUILT, DIAGNOSTICS, FEATURES, Plan};
@@ -295,7 +295,7 @@ fn entry(name: &str, trouble: &Trouble) -> Unavailable {
     }
 }
 
-fn failure<T>(name: &str, outcome: &Outcome<T>) -> Unavailable {
+fn failure<T: Fact>(name: &str, outcome: &Outcome<T>) -> Unavailable {
     let said = outcome.reason.as_deref().unwrap_or("gave no reason");
     let reason = if outcome.provider.is_empty() {
         said.to_string()
@@ -310,7 +310,7 @@ fn failure<T>(name: &str, outcome: &Outcome<T>) -> Unavailable {
 
 /// One feature's items: a non-empty semantic answer excludes the others, several of one kind are
 /// joined. `None` when no provider could look; what failed is said in `out`.
-fn merge<T>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<Vec<T>> {
+fn merge<T: Fact>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<Vec<T>> {
     let (answered, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(|o| o.status == "ok");
     if answered.is_empty() {
         match failed.first() {

@@ -2,18 +2,21 @@
 //! which editor answered.
 //!
 //! Every type reads from a map (fixtures, plists) or from a sequence in field order (hot lists, as
-//! Lisp vectors). Lines and characters count from 0, characters in UTF-16 units.
+//! Lisp vectors). Lines and characters count from 0, characters in UTF-16 units; only in raw LSP results
+//! they are in the units that the outcome names.
 
 use std::fmt;
 
-use serde::de::{self, Visitor};
+use lsp_types::PositionEncodingKind;
+use serde::de::{self, DeserializeOwned, IgnoredAny, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::context::{Severity, from_word};
 use super::position::{Position, Range};
+use super::raw::{Item, List, RawDocumentation, RawLocation, RawSymbol};
 
 /// Everything known about one request, feature by feature; never fails as a whole.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Facts {
     /// The file asked about; absent when there is none.
@@ -34,7 +37,12 @@ pub struct Facts {
     pub excluded: Vec<String>,
     pub symbol_at_position: Vec<Outcome<SymbolFact>>,
     pub definitions: Vec<Outcome<PlaceFact>>,
+    pub references: Vec<Outcome<ReferenceFact>>,
     pub document_symbols: Vec<Outcome<IndexEntry>>,
+    pub enclosing_symbols: Vec<Outcome<EnclosingFact>>,
+    pub documentation: Vec<Outcome<DocumentationFact>>,
+    /// The first item of the first one that could look is the answer.
+    pub workspace: Vec<Outcome<WorkspaceFact>>,
     pub diagnostics: Vec<Outcome<DiagnosticFact>>,
     /// Diagnostics that were only counted, not handed over.
     pub diagnostics_omitted: Omitted,
@@ -51,7 +59,7 @@ pub struct Omitted {
 }
 
 /// The document block as the editor knows it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DocumentFacts {
     /// Absolute local path; the answer's URI is the caller's spelling, else made from this.
@@ -64,7 +72,7 @@ pub struct DocumentFacts {
 }
 
 /// An `unavailable` entry without its capability.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Trouble {
     pub code: String,
@@ -73,7 +81,7 @@ pub struct Trouble {
 }
 
 /// The whole text of one file as the editor has it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Text {
     pub path: String,
@@ -82,10 +90,10 @@ pub struct Text {
     pub modified: bool,
 }
 
-/// What one provider said about one feature.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, bound(deserialize = "T: Deserialize<'de>"))]
-pub struct Outcome<T> {
+/// What one provider said about one feature: `items`, or the LSP result that stands for them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "T: Fact"))]
+pub struct Outcome<T: Fact> {
     pub provider: String,
     /// `semantic`, `textual` or `unknown`.
     pub kind: String,
@@ -95,6 +103,20 @@ pub struct Outcome<T> {
     pub retry: bool,
     #[serde(deserialize_with = "readable")]
     pub items: Vec<T>,
+    /// The LSP result as the server gave it.
+    pub raw: List<T::Raw>,
+    /// The same as JSON text.
+    pub raw_json: Option<String>,
+    /// The units of the positions in `raw`; UTF-16 unless given.
+    pub encoding: Option<PositionEncodingKind>,
+    /// What was asked for: of definitions `definition`, `declaration`, `typeDefinition` or
+    /// `implementation`, of documentation `hover` or `signature`. Items have a role of their own.
+    pub role: Option<String>,
+    /// References only: the raw result of `textDocument/definition` at the same place, an array if it is
+    /// empty. Absent: which reference is the declaration cannot be told.
+    pub declarations: Option<List<RawLocation>>,
+    /// The same as JSON text.
+    pub declarations_json: Option<String>,
     /// Diagnostics only: whether the checker has spoken about the present text.
     pub fresh: Option<bool>,
     /// Diagnostics only: places in the asked file were counted in its present text, so none lies
@@ -102,7 +124,7 @@ pub struct Outcome<T> {
     pub exact: bool,
 }
 
-impl<T> Default for Outcome<T> {
+impl<T: Fact> Default for Outcome<T> {
     fn default() -> Self {
         Self {
             provider: String::new(),
@@ -111,26 +133,56 @@ impl<T> Default for Outcome<T> {
             reason: None,
             retry: false,
             items: Vec::new(),
+            raw: List::default(),
+            raw_json: None,
+            encoding: None,
+            role: None,
+            declarations: None,
+            declarations_json: None,
             fresh: None,
             exact: false,
         }
     }
 }
 
+/// An item of a feature, and the item of the LSP result that stands for such.
+pub trait Fact: DeserializeOwned {
+    type Raw: DeserializeOwned + fmt::Debug + Clone + PartialEq;
+}
+
+impl Fact for SymbolFact {
+    type Raw = IgnoredAny;
+}
+impl Fact for PlaceFact {
+    type Raw = RawLocation;
+}
+impl Fact for ReferenceFact {
+    type Raw = RawLocation;
+}
+impl Fact for IndexEntry {
+    type Raw = RawSymbol;
+}
+impl Fact for EnclosingFact {
+    type Raw = RawSymbol;
+}
+impl Fact for DocumentationFact {
+    type Raw = RawDocumentation;
+}
+impl Fact for WorkspaceFact {
+    type Raw = IgnoredAny;
+}
+impl Fact for DiagnosticFact {
+    type Raw = IgnoredAny;
+}
+
 /// The items that can be read; one that cannot is dropped, the others stay.
 fn readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
-    struct Item<T>(Option<T>);
-    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Item<T> {
-        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-            Ok(Self(T::deserialize(d).ok()))
-        }
-    }
     let items = Vec::<Item<T>>::deserialize(d)?;
     Ok(items.into_iter().filter_map(|item| item.0).collect())
 }
 
 /// The identifier that touches the position (field order: text, range, context).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct SymbolFact {
     pub text: String,
@@ -140,7 +192,7 @@ pub struct SymbolFact {
 }
 
 /// A place that a provider named.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlaceFact {
     /// Absolute path, or a URI of another scheme (`jar:…`).
@@ -157,8 +209,26 @@ pub struct PlaceFact {
     pub container: Option<String>,
 }
 
+/// A reference that a provider named (field order as below; a hot list).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReferenceFact {
+    /// Absolute path, or a URI of another scheme (`jar:…`).
+    pub file: String,
+    pub line: Option<u32>,
+    pub character: Option<u32>,
+    pub end_line: Option<u32>,
+    pub end_character: Option<u32>,
+    /// The name to find on the line when the provider gave only a line or a point.
+    pub name: Option<String>,
+    /// Absent: it cannot be told.
+    pub declaration: Option<bool>,
+    /// Qualified name of what encloses it.
+    pub container: Option<String>,
+}
+
 /// One node of an index as imenu gives it, positions already counted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct IndexEntry {
     pub name: String,
@@ -169,8 +239,78 @@ pub struct IndexEntry {
     pub hint: Option<String>,
 }
 
+/// A symbol around the position (field order as below; outermost first).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EnclosingFact {
+    pub name: String,
+    /// LSP's word, or what the backend calls it.
+    pub kind: Option<String>,
+    /// Exact: the symbol's first character to behind its last.
+    pub range: Range,
+    pub selection_range: Option<Range>,
+}
+
+/// A text about the symbol (field order as below).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct DocumentationFact {
+    /// `hover`, `signature` or `docstring`.
+    pub role: String,
+    /// `markdown`, or else plain text.
+    pub kind: String,
+    pub value: String,
+}
+
+/// What is open. A key that is absent is not known, or not to be told.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkspaceFact {
+    #[serde(deserialize_with = "known")]
+    pub roots: Option<Vec<RootFact>>,
+    pub current_file: Option<String>,
+    #[serde(deserialize_with = "known")]
+    pub open_files: Option<Vec<OpenFileFact>>,
+    pub selection: Option<SelectionFact>,
+}
+
+/// A list under a key that is there: also nothing is a list, an empty one.
+fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<Vec<T>>, D::Error> {
+    readable(d).map(Some)
+}
+
+/// A folder of the workspace (field order as below).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct RootFact {
+    /// Absolute.
+    pub path: String,
+    /// Absent: the last part of the path.
+    pub name: Option<String>,
+}
+
+/// A file that is open (field order as below).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct OpenFileFact {
+    /// Absolute.
+    pub path: String,
+    pub modified: bool,
+    pub visible: bool,
+}
+
+/// The selected text (field order as below).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SelectionFact {
+    /// Absolute.
+    pub path: String,
+    pub range: Range,
+    pub text: String,
+}
+
 /// One problem (field order as below; a hot list).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct DiagnosticFact {
     /// Absolute path; empty: the file asked about.

@@ -11,5 +11,6 @@ pub mod locations;
 pub mod params;
 pub mod plan;
 pub mod position;
+pub mod raw;
 pub mod symbols;
 pub mod uri;

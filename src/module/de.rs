@@ -1,9 +1,9 @@
 //! A serde `Deserializer` over Lisp values. It knows no protocol and no facts.
 //!
 //! nil is null, an empty object, an empty array, an empty string or false, by the type that is wanted;
-//! a vector or list is a sequence, or a struct in field order; a plist with keywords is a map. Every
-//! string arrives: what is not UTF-8 in it becomes U+FFFD. Whatever the value, reading it ends: what is
-//! nested too deep, circular, or too much for one call is an error.
+//! a vector or list is a sequence, or a struct in field order; a plist with keywords or a hash table with
+//! strings is a map. Every string arrives: what is not UTF-8 in it becomes U+FFFD. Whatever the value,
+//! reading it ends: what is nested too deep, circular, or too much for one call is an error.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
@@ -15,6 +15,8 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use thiserror::Error;
+
+use super::table::{Table, is_table};
 
 emacs::use_symbols! {
     nil t
@@ -189,12 +191,13 @@ enum Kind {
     Plist,
     List,
     Vector,
+    Table,
     Other,
 }
 
 #[derive(Clone, Copy)]
-struct Lisp<'k, 'e> {
-    value: Value<'e>,
+pub(super) struct Lisp<'k, 'e> {
+    pub(super) value: Value<'e>,
     known: &'k Known<'e>,
     /// Where in a vector the value stands; `MAX_SLOTS` if in none.
     slot: usize,
@@ -208,8 +211,13 @@ impl<'k, 'e> Lisp<'k, 'e> {
     }
 
     /// The value `value`, which lies in this one.
-    fn of(self, value: Value<'e>) -> Self {
+    pub(super) fn of(self, value: Value<'e>) -> Self {
         Self { value, known: self.known, slot: MAX_SLOTS, depth: self.depth + 1 }
+    }
+
+    /// Counts one value more that lies in this one.
+    pub(super) fn count(&self) -> Result<(), DeError> {
+        self.known.count()
     }
 
     /// An error if what the value holds would lie too deep.
@@ -291,6 +299,8 @@ impl<'k, 'e> Lisp<'k, 'e> {
             } else {
                 Kind::Symbol
             }
+        } else if is_table(of_type) {
+            Kind::Table
         } else {
             Kind::Other
         })
@@ -328,6 +338,7 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
             Kind::Plist => visitor.visit_map(Plist::new(self)),
             Kind::List => visitor.visit_seq(List::new(self)),
             Kind::Vector => visitor.visit_seq(Items::new(self)?),
+            Kind::Table => visitor.visit_map(Table::whole(self)?),
             Kind::Other => Err(de::Error::custom("a Lisp value of a type that JSON does not have")),
         }
     }
@@ -374,10 +385,17 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DeError> {
-        self.deserialize_map(visitor)
+        if let Some(items) = self.items()? {
+            return visitor.visit_seq(items);
+        }
+        match self.kind()? {
+            Kind::Nil => visitor.visit_map(Plist::new(self)),
+            Kind::Table => visitor.visit_map(Table::of_fields(self, fields)),
+            _ => self.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {

@@ -3,6 +3,7 @@
 
 mod de;
 mod items;
+mod table;
 
 use std::panic;
 

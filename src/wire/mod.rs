@@ -1,6 +1,8 @@
 //! JSON text and core values: requests in, finished bodies and frames out. It knows no editor and
 //! no process.
 
+mod raw;
+
 use std::fmt::Display;
 
 use serde::Serialize;
@@ -93,10 +95,11 @@ pub fn answer(
     method: &str,
     params: Value,
     options: Options,
-    facts: Facts,
+    mut facts: Facts,
     lines: &dyn Lines,
     id_json: &str,
 ) -> Vec<u8> {
+    raw::read(&mut facts);
     let not_checked = options.not_checked;
     match plan(&Request { method: method.into(), params, options }) {
         Ok(plan) => match plan.method {
