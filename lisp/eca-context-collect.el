@@ -25,6 +25,7 @@
 (require 'eca-context-defun)
 (require 'eca-context-files)
 (require 'eca-context-lsp-mode)
+(require 'eca-context-place)
 (require 'eca-context-position)
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
@@ -328,12 +329,15 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
 
 (defun eca-context-collect--places (outcomes path facts)
   "Return what the module must know of the files that OUTCOMES name beside PATH.
-These are files the user excludes, and the unsaved texts of buffers, which are
-added to those of FACTS."
+These are files the user excludes, and the texts of buffers that the module
+cannot read from disk, which are added to those of FACTS."
   (let ((files (remove path (eca-context-collect--files outcomes)))
-        (unsaved (seq-filter (lambda (buffer)
-                               (and (buffer-file-name buffer) (buffer-modified-p buffer)))
-                             (buffer-list))))
+        (opaque (seq-filter (lambda (buffer)
+                              (with-current-buffer buffer
+                                (and buffer-file-name
+                                     (or (buffer-modified-p)
+                                         (eca-context-place-opaque-p buffer-file-name)))))
+                            (buffer-list))))
     (list :excluded (mapcan (lambda (file)
                               (let ((path (or (eca-context-uri-to-path file) file)))
                                 (and (eca-context-files-excluded-p path) (list file path))))
@@ -345,7 +349,7 @@ added to those of FACTS."
                                   (plist-get outcomes :references)))
                   (delq nil
                         (mapcar (lambda (file)
-                                  (let ((buffer (eca-context-collect--visiting file unsaved)))
+                                  (let ((buffer (eca-context-collect--visiting file opaque)))
                                     (and buffer (eca-context-collect--text file buffer))))
                                 files))))))
 
@@ -361,7 +365,8 @@ added to those of FACTS."
   (with-current-buffer buffer
     (save-restriction
       (widen)
-      (vector file (buffer-substring-no-properties (point-min) (point-max)) t))))
+      (vector file (buffer-substring-no-properties (point-min) (point-max))
+              (and (buffer-modified-p) t)))))
 
 (defun eca-context-collect--everywhere (plan context done)
   "Gather for PLAN what is known about files in the workspace of CONTEXT.

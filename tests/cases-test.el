@@ -405,6 +405,32 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                                                    :end (:line 1 :character 4))
                                    :role "definition" :preview "here" :modified t))))))))
 
+(ert-deftest cases-a-place-in-another-encoding ()
+  (guest-with-folder folder
+    (let* ((other (expand-file-name "b.txt" folder))
+           (uri (guest-write (expand-file-name "a.txt" folder) "here\n"))
+           (definition (lambda ()
+                         (let ((found (plist-get (cases-test-result
+                                                  (list :uri uri :position '(:line 0 :character 0)))
+                                                 :definitions)))
+                           (should (= (length found) 1))
+                           (list (plist-get (plist-get (plist-get (car found) :range) :start)
+                                            :character)
+                                 (plist-get (car found) :preview)
+                                 (plist-get (car found) :modified)))))
+           (cases-test-places (list (cons other 1))))
+      (guest-write other (encode-coding-string "変数 here\nmore\n" 'sjis-unix))
+      (with-current-buffer (find-file-noselect (expand-file-name "a.txt" folder))
+        (cases-test-mode))
+      ;; Nobody knows what these bytes are; then the editor does.
+      (should (equal (funcall definition) '(0 nil nil)))
+      (let ((coding-system-for-read 'sjis))
+        (find-file-noselect other))
+      (should (equal (funcall definition) '(3 "変数 here" nil)))
+      (with-current-buffer (find-buffer-visiting other)
+        (insert "a "))
+      (should (equal (funcall definition) '(5 "a 変数 here" t))))))
+
 (ert-deftest cases-an-excluded-place-appears-nowhere ()
   (guest-with-folder folder
     (let* ((file (expand-file-name "a.txt" folder))

@@ -224,9 +224,12 @@ fn clamped(range: Range, path: &str, lines: &dyn Lines) -> Range {
     let Some(n_lines) = lines.n_lines(path) else { return range };
     let clamp = |p: Position| {
         let line = p.line.min(n_lines.saturating_sub(1));
-        let text = lines.line(path, line).unwrap_or_default();
-        let character = if p.line > line { utf16_len(&text) } else { snap(&text, p.character) };
-        Position::new(line, character)
+        match lines.line(path, line) {
+            Some(text) if p.line > line => Position::new(line, utf16_len(&text)),
+            Some(text) => Position::new(line, snap(&text, p.character)),
+            None if p.line > line => Position::new(line, 0),
+            None => p,
+        }
     };
     let (start, end) = (clamp(range.start), clamp(range.end));
     // A problem past the end of its line is shown on the last character.

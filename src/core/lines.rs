@@ -8,9 +8,9 @@ use std::rc::Rc;
 /// Hands over the text of lines on demand.
 pub trait Lines {
     /// The text of line `line` (from 0) of `path`, without its line ending; `None` when there is no
-    /// such line or the text cannot be read.
+    /// such line or its text cannot be read.
     fn line(&self, path: &str, line: u32) -> Option<String>;
-    /// How many lines `path` has; `a\nb\n` has three.
+    /// How many lines `path` has; `a\nb\n` has three. `None` when nothing of it can be read.
     fn n_lines(&self, path: &str) -> Option<u32>;
     /// Whether the text at hand differs from the file on disk.
     fn is_modified(&self, path: &str) -> bool;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::context::{Location, Role, from_word};
 use super::facts::PlaceFact;
 use super::lines::{Lines, find_symbol, snap, trimmed, utf16_len};
-use super::position::Range;
+use super::position::{Position, Range};
 use super::uri;
 
 pub(crate) const MAX_PREVIEW_CHARS: usize = 200;
@@ -55,13 +55,16 @@ fn location(
     }
     let line = place.line.unwrap_or(0);
     let text = lines.line(&path, line);
-    if text.is_none() && lines.n_lines(&path).is_some() {
+    if text.is_none() && lines.n_lines(&path).is_some_and(|n_lines| line >= n_lines) {
         return None;
     }
     let role = role(&place);
     let character = place.character.unwrap_or(0);
     let range = match (&text, place.end_line, place.end_character) {
-        (None, Some(end_line), Some(end)) => Range::new(line, character, end_line, end),
+        (None, Some(end_line), Some(end)) => {
+            let start = Position::new(line, character);
+            Range { start, end: start.max(Position::new(end_line, end)) }
+        }
         (None, _, _) => Range::new(line, character, line, character),
         (Some(text), Some(end_line), Some(end)) if end_line == line && end > character => {
             Range::new(line, snap(text, character), line, snap(text, end))
@@ -85,4 +88,46 @@ fn location(
         container: place.container,
         modified: lines.is_modified(&path),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::files::FileLines;
+
+    #[test]
+    fn a_place_whose_text_cannot_be_read_stays() {
+        let folder = TempDir::new().expect("a folder for the test");
+        for (name, content, line, found) in [
+            ("f.el.gz", &b"\x1f\x8b\x08\0\0"[..], 99, Some((Range::new(99, 4, 99, 9), None))),
+            ("absent", b"", 99, Some((Range::new(99, 4, 99, 9), None))),
+            ("latin-1", b"// \xe9\nint total;", 0, Some((Range::new(0, 4, 0, 9), None))),
+            (
+                "latin-1",
+                b"// \xe9\nint total;",
+                1,
+                Some((Range::new(1, 4, 1, 9), Some("int total;"))),
+            ),
+            ("latin-1", b"// \xe9\nint total;", 2, None),
+        ] {
+            let path = folder.path().join(name);
+            if name != "absent" {
+                std::fs::write(&path, content).expect("a file for the test");
+            }
+            let place = PlaceFact {
+                file: path.to_str().expect("UTF-8").into(),
+                line: Some(line),
+                character: Some(4),
+                end_line: Some(line),
+                end_character: Some(9),
+                ..PlaceFact::default()
+            };
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            let got = locations(vec![place], &lines, &|file| file.into());
+            let got = got.first().map(|place| (place.range, place.preview.as_deref()));
+            assert_eq!(got, found, "{name} {line}");
+        }
+    }
 }

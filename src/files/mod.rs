@@ -1,7 +1,16 @@
 //! Lines of files: from disk, or from texts that came along. It knows no editor and no request.
+//!
+//! A file is read as UTF-8, or as UTF-16 where it begins with that byte order mark. What is in another
+//! encoding is not guessed at: an editor that has it open knows, and hands its text over. Else its lines
+//! of ASCII are as good as ever, the others cannot be read. What is compressed, or no text at all, has
+//! no lines.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::Read;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
 use std::rc::Rc;
 
 use crate::core::facts::Text;
@@ -22,25 +31,39 @@ pub struct FileLines {
 
 /// A text and where each of its lines lies in it, in bytes.
 struct Split {
-    text: String,
+    bytes: Vec<u8>,
     lines: Vec<(usize, usize)>,
+    /// Which characters the bytes mean; unless known, only of ASCII.
+    is_known: bool,
 }
 
 impl Split {
     /// The lines of a text as an editor has it.
     fn new(text: String) -> Self {
-        Self::at(b'\n', text)
+        Self::at(b'\n', text.into_bytes(), true)
     }
 
-    /// The lines of what a file holds: where there is no LF at all, an editor lets CRs end them.
-    fn of_file(text: String) -> Self {
-        let ending = if text.contains('\r') && !text.contains('\n') { b'\r' } else { b'\n' };
-        Self::at(ending, text)
+    /// The lines of what a file holds: where there is no LF at all, an editor lets CRs end them. `None` if
+    /// it is no text.
+    fn of_file(bytes: Vec<u8>) -> Option<Self> {
+        let (bytes, is_known) = match bytes.as_slice() {
+            [0xff, 0xfe, rest @ ..] => (utf16(rest, u16::from_le_bytes), true),
+            [0xfe, 0xff, rest @ ..] => (utf16(rest, u16::from_be_bytes), true),
+            _ if COMPRESSED.iter().any(|magic| bytes.starts_with(magic)) => return None,
+            _ if bytes.contains(&0) => return None,
+            _ => {
+                // Seven bits may be no ASCII either: ISO-2022 goes to another set so.
+                let is_known =
+                    std::str::from_utf8(&bytes).is_ok() && find(&bytes, b"\x1b$").is_none();
+                (bytes, is_known)
+            }
+        };
+        let is_mac = bytes.contains(&b'\r') && !bytes.contains(&b'\n');
+        Some(Self::at(if is_mac { b'\r' } else { b'\n' }, bytes, is_known))
     }
 
-    fn at(ending: u8, text: String) -> Self {
-        let mut start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let bytes = text.as_bytes();
+    fn at(ending: u8, bytes: Vec<u8>, is_known: bool) -> Self {
+        let mut start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         let mut lines = Vec::new();
         let endings = bytes.iter().enumerate().filter(|(_, byte)| **byte == ending);
         for end in endings.map(|(at, _)| at).chain([bytes.len()]) {
@@ -48,8 +71,34 @@ impl Split {
             lines.push((start, end - n_crs));
             start = end + 1;
         }
-        Self { text, lines }
+        Self { bytes, lines, is_known }
     }
+
+    fn line(&self, line: u32) -> Option<String> {
+        let &(start, end) = self.lines.get(line as usize)?;
+        let bytes = &self.bytes[start..end];
+        if !self.is_known && (!bytes.is_ascii() || bytes.contains(&ESC)) {
+            return None;
+        }
+        std::str::from_utf8(bytes).ok().map(String::from)
+    }
+}
+
+const BOM: &[u8] = "\u{feff}".as_bytes();
+const ESC: u8 = 0x1b;
+
+/// How files begin that an editor shows other than they lie: gzip, compress, bzip2, xz, zstd, lzip.
+const COMPRESSED: [&[u8]; 6] =
+    [b"\x1f\x8b", b"\x1f\x9d", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"LZIP"];
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let chars = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+    chars.collect::<String>().into_bytes()
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 impl FileLines {
@@ -88,26 +137,35 @@ impl FileLines {
         if let Some(known) = self.cache.borrow().get(&identity) {
             return known.clone();
         }
-        let split = read(path).map(|text| Rc::new(Split::of_file(text)));
+        let split = read(path).and_then(Split::of_file).map(Rc::new);
         self.cache.borrow_mut().insert(identity, split.clone());
         split
     }
 }
 
-fn read(path: &str) -> Option<String> {
-    let about = std::fs::metadata(path).ok()?;
-    if !about.is_file() || about.len() > MAX_BYTES {
+/// What the regular file `path` holds. Nothing is waited for, whatever `path` is by now: pipes and devices
+/// are not even opened, and files of the system that have no size and no end are read up to the limit.
+fn read(path: &str) -> Option<Vec<u8>> {
+    let is_readable = |about: Metadata| about.is_file() && about.len() <= MAX_BYTES;
+    if path.ends_with(".gz") || !is_readable(std::fs::metadata(path).ok()?) {
         return None;
     }
-    let bytes = std::fs::read(path).ok()?;
-    Some(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into()))
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    options.custom_flags(nix::libc::O_NONBLOCK);
+    let file = options.open(path).ok()?;
+    if !is_readable(file.metadata().ok()?) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let n_bytes = file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (n_bytes as u64 <= MAX_BYTES).then_some(bytes)
 }
 
 impl Lines for FileLines {
     fn line(&self, path: &str, line: u32) -> Option<String> {
-        let split = self.split(path)?;
-        let &(start, end) = split.lines.get(line as usize)?;
-        Some(split.text[start..end].to_string())
+        self.split(path)?.line(line)
     }
 
     fn n_lines(&self, path: &str) -> Option<u32> {
@@ -135,9 +193,8 @@ impl Lines for FileLines {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use serde_json::{Value, json};
+    use tempfile::TempDir;
 
     use super::*;
     use crate::core::lines::utf16_len;
@@ -147,9 +204,9 @@ mod tests {
     fn c10_lines_as_the_editor_has_them() {
         let cases: Value = serde_json::from_str(include_str!("../../tests/fixtures/lines.json"))
             .expect("the table is JSON");
-        let folder = Scratch::new("lines");
+        let folder = TempDir::new().expect("a folder for the test");
         for case in cases.as_array().expect("the table is an array") {
-            let path = folder.file("f", case["text"].as_str().expect("a text").as_bytes());
+            let path = file(&folder, "f", case["text"].as_str().expect("a text").as_bytes());
             let lines = FileLines::new(Vec::new(), Vec::new());
             let n_lines = lines.n_lines(&path).expect("a file that can be read");
             let found: Vec<_> = (0..n_lines).filter_map(|line| lines.line(&path, line)).collect();
@@ -167,27 +224,102 @@ mod tests {
         assert_eq!((lines.n_lines("/f"), lines.line("/f", 0)), (Some(1), Some("a\rb".into())));
     }
 
-    /// A folder for one test, gone afterwards.
-    struct Scratch(PathBuf);
+    fn file(folder: &TempDir, name: &str, content: &[u8]) -> String {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("a file for the test");
+        path.to_str().expect("a path in UTF-8").into()
+    }
 
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let name = format!("eca-context-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            std::fs::create_dir_all(&folder).expect("a folder for the test");
-            Self(folder)
-        }
-
-        fn file(&self, name: &str, content: &[u8]) -> String {
-            let path = self.0.join(name);
-            std::fs::write(&path, content).expect("a file for the test");
-            path.to_str().expect("a path in UTF-8").into()
+    #[test]
+    fn encodings_are_known_or_not_guessed_at() {
+        let utf16 = |bom: [u8; 2], order: fn(u16) -> [u8; 2]| {
+            [bom.to_vec(), "a😀\r\né\n".encode_utf16().flat_map(order).collect()].concat()
+        };
+        let folder = TempDir::new().expect("a folder for the test");
+        for (name, content, found) in [
+            (
+                "utf-16le",
+                utf16([0xff, 0xfe], u16::to_le_bytes),
+                vec![Some("a😀"), Some("é"), Some("")],
+            ),
+            (
+                "utf-16be",
+                utf16([0xfe, 0xff], u16::to_be_bytes),
+                vec![Some("a😀"), Some("é"), Some("")],
+            ),
+            ("utf-16, half a unit", b"\xff\xfea\0\n\0x".to_vec(), vec![Some("a"), Some("")]),
+            (
+                "latin-1",
+                b"int i;\n// caf\xe9\nint j;".to_vec(),
+                vec![Some("int i;"), None, Some("int j;")],
+            ),
+            ("latin-1, CR", b"caf\xe9\rb".to_vec(), vec![None, Some("b")]),
+            // A UTF-8 é in such a file is not sure to be one.
+            ("sjis", b"\x83\\\n\xc3\xa9\nc".to_vec(), vec![None, None, Some("c")]),
+            ("iso-2022-jp", b"a\n\x1b$B$\"\x1b(B\nb".to_vec(), vec![Some("a"), None, Some("b")]),
+            ("colours", b"a\n\x1b[31mb".to_vec(), vec![Some("a"), Some("\x1b[31mb")]),
+            ("cut utf-8", b"a\n\xf0\x9f\x98".to_vec(), vec![Some("a"), None]),
+        ] {
+            let path = file(&folder, "f", &content);
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            let n_lines = lines.n_lines(&path).unwrap_or_default();
+            let texts: Vec<_> = (0..n_lines).map(|line| lines.line(&path, line)).collect();
+            assert_eq!(texts.iter().map(Option::as_deref).collect::<Vec<_>>(), found, "{name}");
         }
     }
 
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            drop(std::fs::remove_dir_all(&self.0));
+    #[test]
+    fn what_is_no_text_has_no_lines() {
+        let folder = TempDir::new().expect("a folder for the test");
+        for (name, content) in [
+            ("f.el.gz", &b"(defun f ())\n"[..]),
+            ("gzip", b"\x1f\x8b\x08\x10abc\n"),
+            ("xz", b"\xfd7zXZabc\n"),
+            ("binary", b"\x7fELF\0\n"),
+            ("utf-16 without a mark", b"a\0\n\0"),
+        ] {
+            let path = file(&folder, name, content);
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            assert_eq!((lines.n_lines(&path), lines.line(&path, 0)), (None, None), "{name}");
+            // But for what the editor hands over.
+            let text = Text { path: path.clone(), text: "a".into(), modified: false };
+            assert_eq!(FileLines::new(vec![text], Vec::new()).line(&path, 0), Some("a".into()));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_waited_for() {
+        let folder = TempDir::new().expect("a folder for the test");
+        let pipe = file(&folder, "pipe", b"");
+        std::fs::remove_file(&pipe).expect("a file to be replaced");
+        assert!(
+            std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success()
+        );
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&pipe, &link).expect("a link");
+        let folder_path = folder.path().to_str().expect("UTF-8");
+        let link = link.to_str().expect("UTF-8");
+        for path in
+            [&pipe, link, folder_path, "/dev/zero", "/dev/stdin", "/dev/tty", "/proc/kmsg", ""]
+        {
+            assert_eq!(FileLines::new(Vec::new(), Vec::new()).n_lines(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_size_or_too_much_of_it() {
+        let folder = TempDir::new().expect("a folder for the test");
+        let path = file(&folder, "large", &vec![b'a'; MAX_BYTES as usize]);
+        assert_eq!(FileLines::new(Vec::new(), Vec::new()).n_lines(&path), Some(1));
+        let path = file(&folder, "larger", &vec![b'a'; MAX_BYTES as usize + 1]);
+        assert_eq!(FileLines::new(Vec::new(), Vec::new()).n_lines(&path), None);
+        // Linux says 0 bytes of these.
+        if std::fs::metadata("/proc/self/status").is_ok_and(|about| about.len() == 0) {
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            assert!(
+                lines.line("/proc/self/status", 0).is_some_and(|line| line.starts_with("Name:"))
+            );
         }
     }
 
