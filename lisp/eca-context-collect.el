@@ -59,7 +59,7 @@ CONTAINER]; DECLARATION is t, `:json-false', or nil.")
   "Functions that return the symbols of the buffer.
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-enclosing-symbols-functions
-  '(eca-context-defun-enclosing-symbols eca-context-defun-braces)
+  '(eca-context-defun-enclosing-symbols eca-context-defun-named)
   "Functions that return the symbols around point, outermost first.
 An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or a mode's.")
 (defvar eca-context-documentation-functions

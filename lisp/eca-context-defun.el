@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; Where a definition begins and ends, by parentheses in Lisp, by indentation in Python, by braces
-;; where imenu knows the names.  What is not closed is not said to enclose; the last symbol above is
+;; or by the mode's own means where imenu knows the names.  What is not closed is not said to enclose; the last symbol above is
 ;; never taken for one around.
 
 ;;; Code:
@@ -28,13 +28,21 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
             ((derived-mode-p 'python-mode)
              (eca-context-defun--outcome #'eca-context-defun--python)))))
 
-(defun eca-context-defun-braces (_request _callback)
-  "Return the symbols around point by braces and imenu, an outcome or nil."
-  (when (and (memq major-mode eca-context-defun--brace-modes) (eq (char-syntax ?{) ?\())
-    (eca-context-defun--outcome #'eca-context-defun--braces)))
+(defun eca-context-defun-named (request callback)
+  "Return the symbols around point with imenu's names, an outcome or nil.
+They end where their braces do, or where the mode itself knows how to find the
+end of a definition.  REQUEST and CALLBACK are those of `eca-context-job-run'."
+  (cond ((eca-context-defun-enclosing-symbols request callback) nil)
+        ((and (memq major-mode eca-context-defun--brace-modes) (eq (char-syntax ?{) ?\())
+         (eca-context-defun--outcome #'eca-context-defun--braces))
+        ((and (derived-mode-p 'prog-mode)
+              beginning-of-defun-function
+              (or forward-sexp-function
+                  (not (equal end-of-defun-function (default-value 'end-of-defun-function)))))
+         (eca-context-defun--outcome #'eca-context-defun--by-mode))))
 
 ;; A whole index may have to be made.
-(put 'eca-context-defun-braces 'eca-context-computes t)
+(put 'eca-context-defun-named 'eca-context-computes t)
 
 (defun eca-context-defun--outcome (find)
   "Return the outcome of FIND for point."
@@ -272,7 +280,55 @@ It begins where its line does, or on that line after another one."
     (cond ((string-match "\\_<\\(class\\|struct\\|interface\\|enum\\|namespace\\|module\\)\\_>[^()]*\\'"
                          head)
            (match-string 1 head))
-          ((string-match-p "[()]\\|\\_<\\(?:function\\|func\\|fn\\|sub\\)\\_>" head) "function"))))
+          ((string-match-p "[()]\\|\\_<\\(?:function\\|func\\|fn\\|sub\\|subroutine\\|def\\|proc\\)\\_>"
+                           head)
+           "function"))))
+
+;;;; The mode's own way
+
+(defconst eca-context-defun--most-steps 30
+  "How many definitions above a place are looked at for one around it.")
+
+(defun eca-context-defun--by-mode (pos)
+  "Return the definitions around POS, vectors, outermost first.
+The mode moves to beginnings and ends, which may take its time; so not all that
+is around may be found, and nothing that is not."
+  (let ((entries (eca-context-imenu-entries))
+        (found nil)
+        (n-left eca-context-defun--most-steps))
+    (goto-char pos)
+    (end-of-line)
+    (while (and entries (> n-left 0)
+                (let ((from (point)))
+                  (funcall beginning-of-defun-function 1)
+                  (< (point) from)))
+      (setq n-left (1- n-left))
+      (let* ((beg (save-excursion (back-to-indentation) (point)))
+             (end (eca-context-defun--end-by-mode beg))
+             (line (caar (eca-context-position-sweep (list beg))))
+             (entry (cl-find line entries :key #'cadr))
+             (name (and entry (<= beg pos end)
+                        (save-excursion (eca-context-defun--name-bounds entry)))))
+        (when name
+          (push (list (car entry)
+                      (eca-context-defun--brace-kind
+                       (buffer-substring-no-properties
+                        beg (save-excursion (goto-char beg) (line-end-position))))
+                      beg end (car name) (cdr name))
+                found)))
+      (beginning-of-line))
+    (eca-context-defun--items found)))
+
+(defun eca-context-defun--end-by-mode (beg)
+  "Return where the definition at BEG ends, or BEG if the mode does not find out."
+  (save-excursion
+    (goto-char beg)
+    (condition-case nil
+        (progn
+          (funcall end-of-defun-function)
+          (skip-chars-backward " \t\r\n" beg)
+          (point))
+      (error beg))))
 
 (provide 'eca-context-defun)
 ;;; eca-context-defun.el ends here

@@ -26,7 +26,7 @@
       (funcall mode)
       (goto-char pos)
       (let ((outcome (or (eca-context-defun-enclosing-symbols nil nil)
-                         (eca-context-defun-braces nil nil))))
+                         (eca-context-defun-named nil nil))))
         (should (= (point) pos))
         (list (plist-get outcome :items) (buffer-string) outcome)))))
 
@@ -47,6 +47,7 @@ That is a list of (NAME KIND FIRST LAST): words at both ends of the range."
                (let ((whole (enclosing-test-text text (aref item 2))))
                  (should (string-prefix-p (nth 2 one) whole))
                  (should (string-suffix-p (nth 3 one) whole))
+                 ;; A qualified name stands there by its last part.
                  (should (string-suffix-p (enclosing-test-text text (aref item 3)) (nth 0 one)))))
              items wanted)))
 
@@ -138,6 +139,24 @@ That is a list of (NAME KIND FIRST LAST): words at both ends of the range."
     (should (equal (plist-get (nth 2 (enclosing-test-items #'enclosing-test-ts-mode "x = $01"))
                               :provider)
                    "treesit"))))
+
+(ert-deftest enclosing-test-by-the-mode-itself ()
+  (let ((ruby "module M\n  class A\n    def f(x)\n      x.each { |y| y }\n    end\n\n    def g(x)\n      if x then 1 end\n    end\n  end\nend\n"))
+    (pcase-dolist (`(,place . ,wanted)
+                   '(("|y| y" ("M" "module" "module M" "end\nend") ("M::A" "class" "class A" "end\n  end")
+                      ("M::A#f" "method" "def f(x)" "}\n    end"))
+                     ("then 1" ("M" "module" "module M" "end\nend")
+                      ("M::A" "class" "class A" "end\n  end") ("M::A#g" "method" "def g(x)" "end\n    end"))
+                     ("\n\n    d" ("M" "module" "module M" "end\nend")
+                      ("M::A" "class" "class A" "end\n  end"))))
+      (let ((text (replace-regexp-in-string (concat "\\(" (regexp-quote place) "\\)")
+                                            (lambda (found)
+                                              (concat (substring found 0 1) "$0" (substring found 1)))
+                                            ruby t t)))
+        (enclosing-test-check 'ruby-mode text wanted))))
+  (enclosing-test-check 'octave-mode "function y = f(x)\n  z $0= 1;\nendfunction\nw = 2;\n"
+                        '(("f" "function" "function y" "endfunction")))
+  (enclosing-test-check 'octave-mode "function y = f(x)\n  z = 1;\nendfunction\nw = $02;\n" nil))
 
 (ert-deftest enclosing-test-who-does-not-know ()
   (dolist (mode '(text-mode fundamental-mode))
