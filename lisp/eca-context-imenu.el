@@ -129,10 +129,11 @@ A buffer without an index has none."
       (when (and (consp entry) (stringp (car entry)) (not (eca-context-imenu--rescan-p entry)))
         (let ((name (substring-no-properties (car entry))))
           (if (eca-context-imenu--group-p (cdr entry))
-              (push (vector name nil nil
-                            (vconcat (eca-context-imenu--entries (cdr entry) table))
-                            (and (eca-context-imenu--title-p name) "group"))
-                    entries)
+              (let ((below (vconcat (eca-context-imenu--entries (cdr entry) table))))
+                (push (if (eca-context-imenu--title-p name)
+                          (vector name nil nil below "group")
+                        (vector name nil nil below))
+                      entries))
             (let ((place (gethash (eca-context-imenu--position (cdr entry)) table))
                   (kind (eca-context-imenu--kind (car entry))))
               (push (if kind
