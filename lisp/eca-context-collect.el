@@ -190,7 +190,9 @@ What is known already is in FACTS."
 (defun eca-context-uri-to-path (uri)
   "Return the absolute file name that URI names, or nil for another scheme."
   (when (string-match "\\`file:\\(?://[^/]*\\)?\\(/.*\\)\\'" uri)
-    (let ((path (decode-coding-string (url-unhex-string (match-string 1 uri) t) 'utf-8)))
+    (let ((path (decode-coding-string
+                 (url-unhex-string (encode-coding-string (match-string 1 uri) 'utf-8-unix) t)
+                 'utf-8-unix)))
       (if (string-match "\\`/\\([A-Za-z]:.*\\)\\'" path)
           (match-string 1 path)
         path))))

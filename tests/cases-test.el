@@ -197,6 +197,47 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
   (mapcar (lambda (place) (xref-make "x" (xref-make-file-location (car place) (cdr place) 0)))
           cases-test-places))
 
+(defun cases-test-paths ()
+  "Return conses of a path and its URI, those that the module has in its tests."
+  (mapcar (lambda (case)
+            (cons (decode-coding-string
+                   (if (plist-member case :path)
+                       (encode-coding-string (plist-get case :path) 'utf-8-unix)
+                     (apply #'unibyte-string (plist-get case :bytes)))
+                   'utf-8-unix)
+                  (plist-get case :uri)))
+          (with-temp-buffer
+            (insert-file-contents "tests/fixtures/paths.json")
+            (json-parse-buffer :array-type 'list :object-type 'plist))))
+
+(ert-deftest cases-c26-paths-of-uris ()
+  (should (cases-test-paths))
+  (pcase-dolist (`(,path . ,uri) (cases-test-paths))
+    (should (equal (eca-context-uri-to-path uri) path))
+    (should (equal (eca-context-uri-to-path (guest-uri path)) path)))
+  ;; Not encoded as it should be, and other schemes.
+  (should (equal (eca-context-uri-to-path "file:///é %C3%A9") "/é é"))
+  (should (equal (eca-context-uri-to-path "file:///a?b") "/a?b"))
+  (should-not (eca-context-uri-to-path "jar:file:///a.jar!/b")))
+
+(ert-deftest cases-c26-files-of-any-name ()
+  (guest-with-folder folder
+    (let ((asking (guest-write (concat folder "a.txt") "here\n")))
+      (with-current-buffer (find-file-noselect (concat folder "a.txt"))
+        (cases-test-mode))
+      (dolist (path (mapcar #'car (cases-test-paths)))
+        (let ((file (concat folder (string-replace "/" "-" path))))
+          (ert-info ((format "%S" file))
+            (guest-write file "here\n")
+            (let* ((cases-test-places (list (cons file 1)))
+                   (place (car (plist-get (cases-test-result
+                                           (list :uri asking :position '(:line 0 :character 0)))
+                                          :definitions)))
+                   (uri (plist-get place :uri)))
+              (should (equal (plist-get place :preview) "here"))
+              (should (equal (eca-context-uri-to-path uri) file))
+              (should (equal (plist-get (cases-test-result (list :uri uri)) :uri) uri)))))))))
+
 (ert-deftest cases-c27-a-workspace-behind-a-link ()
   (guest-with-folder folder
     (guest-with-folder links

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::context::{Severity, from_word};
 use super::position::{Position, Range};
 use super::raw::{Item, List, RawDocumentation, RawLocation, RawSymbol};
+use super::uri;
 
 /// Everything known about one request, feature by feature; never fails as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -22,6 +23,7 @@ pub struct Facts {
     /// The file asked about; absent when there is none.
     pub document: Option<DocumentFacts>,
     /// A folder of the workspace, where no file was asked about.
+    #[serde(deserialize_with = "optional_path")]
     pub root: Option<String>,
     /// Why nothing at all can be said about the file (`not-found`, `excluded` …).
     pub trouble: Option<Trouble>,
@@ -34,6 +36,7 @@ pub struct Facts {
     /// Texts that differ from disk (modified buffers, odd encodings): path and whole text.
     pub texts: Vec<Text>,
     /// Paths that must appear nowhere, previews included.
+    #[serde(deserialize_with = "paths")]
     pub excluded: Vec<String>,
     pub symbol_at_position: Vec<Outcome<SymbolFact>>,
     pub definitions: Vec<Outcome<PlaceFact>>,
@@ -63,6 +66,7 @@ pub struct Omitted {
 #[serde(rename_all = "camelCase", default)]
 pub struct DocumentFacts {
     /// Absolute local path; the answer's URI is the caller's spelling, else made from this.
+    #[serde(deserialize_with = "path")]
     pub path: String,
     pub language_id: Option<String>,
     pub line_count: Option<u32>,
@@ -84,6 +88,7 @@ pub struct Trouble {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Text {
+    #[serde(deserialize_with = "path")]
     pub path: String,
     pub text: String,
     /// The buffer differs from the file.
@@ -175,6 +180,43 @@ impl Fact for DiagnosticFact {
     type Raw = IgnoredAny;
 }
 
+/// A path: what is not UTF-8 in a file's name is kept.
+struct Path(String);
+
+impl<'de> Deserialize<'de> for Path {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct PathVisitor;
+        impl Visitor<'_> for PathVisitor {
+            type Value = Path;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a path")
+            }
+            fn visit_str<E: de::Error>(self, path: &str) -> Result<Path, E> {
+                Ok(Path(path.into()))
+            }
+            fn visit_string<E: de::Error>(self, path: String) -> Result<Path, E> {
+                Ok(Path(path))
+            }
+            fn visit_bytes<E: de::Error>(self, path: &[u8]) -> Result<Path, E> {
+                Ok(Path(uri::path_of_bytes(path)))
+            }
+        }
+        d.deserialize_byte_buf(PathVisitor)
+    }
+}
+
+fn path<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
+    Ok(Path::deserialize(d)?.0)
+}
+
+fn optional_path<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<Path>::deserialize(d)?.map(|path| path.0))
+}
+
+fn paths<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
+    Ok(Vec::<Path>::deserialize(d)?.into_iter().map(|path| path.0).collect())
+}
+
 /// The items that can be read; one that cannot is dropped, the others stay.
 fn readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
     let items = Vec::<Item<T>>::deserialize(d)?;
@@ -196,6 +238,7 @@ pub struct SymbolFact {
 #[serde(rename_all = "camelCase", default)]
 pub struct PlaceFact {
     /// Absolute path, or a URI of another scheme (`jar:…`).
+    #[serde(deserialize_with = "path")]
     pub file: String,
     pub line: Option<u32>,
     pub character: Option<u32>,
@@ -214,6 +257,7 @@ pub struct PlaceFact {
 #[serde(rename_all = "camelCase", default)]
 pub struct ReferenceFact {
     /// Absolute path, or a URI of another scheme (`jar:…`).
+    #[serde(deserialize_with = "path")]
     pub file: String,
     pub line: Option<u32>,
     pub character: Option<u32>,
@@ -268,6 +312,7 @@ pub struct DocumentationFact {
 pub struct WorkspaceFact {
     #[serde(deserialize_with = "known")]
     pub roots: Option<Vec<RootFact>>,
+    #[serde(deserialize_with = "optional_path")]
     pub current_file: Option<String>,
     #[serde(deserialize_with = "known")]
     pub open_files: Option<Vec<OpenFileFact>>,
@@ -284,6 +329,7 @@ fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<
 #[serde(default)]
 pub struct RootFact {
     /// Absolute.
+    #[serde(deserialize_with = "path")]
     pub path: String,
     /// Absent: the last part of the path.
     pub name: Option<String>,
@@ -294,6 +340,7 @@ pub struct RootFact {
 #[serde(default)]
 pub struct OpenFileFact {
     /// Absolute.
+    #[serde(deserialize_with = "path")]
     pub path: String,
     pub modified: bool,
     pub visible: bool,
@@ -304,6 +351,7 @@ pub struct OpenFileFact {
 #[serde(default)]
 pub struct SelectionFact {
     /// Absolute.
+    #[serde(deserialize_with = "path")]
     pub path: String,
     pub range: Range,
     pub text: String,
@@ -314,6 +362,7 @@ pub struct SelectionFact {
 #[serde(default)]
 pub struct DiagnosticFact {
     /// Absolute path; empty: the file asked about.
+    #[serde(deserialize_with = "path")]
     pub file: String,
     /// A word; what is none of the four is `error`.
     #[serde(deserialize_with = "severity")]

@@ -7,14 +7,16 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::Read;
 #[cfg(unix)]
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::{ffi::OsStringExt, fs::OpenOptionsExt};
 use std::rc::Rc;
 
 use crate::core::facts::Text;
 use crate::core::lines::Lines;
+use crate::core::uri;
 
 /// A file larger than this is not read for a preview.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -143,18 +145,27 @@ impl FileLines {
     }
 }
 
+/// What the system calls `path`.
+fn on_disk(path: &str) -> OsString {
+    #[cfg(unix)]
+    return OsString::from_vec(uri::bytes_of_path(path).into_owned());
+    #[cfg(not(unix))]
+    return path.into();
+}
+
 /// What the regular file `path` holds. Nothing is waited for, whatever `path` is by now: pipes and devices
 /// are not even opened, and files of the system that have no size and no end are read up to the limit.
 fn read(path: &str) -> Option<Vec<u8>> {
     let is_readable = |about: Metadata| about.is_file() && about.len() <= MAX_BYTES;
-    if path.ends_with(".gz") || !is_readable(std::fs::metadata(path).ok()?) {
+    let on_disk = on_disk(path);
+    if path.ends_with(".gz") || !is_readable(std::fs::metadata(&on_disk).ok()?) {
         return None;
     }
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
     options.custom_flags(nix::libc::O_NONBLOCK);
-    let file = options.open(path).ok()?;
+    let file = options.open(&on_disk).ok()?;
     if !is_readable(file.metadata().ok()?) {
         return None;
     }
@@ -184,8 +195,9 @@ impl Lines for FileLines {
         if let Some(known) = self.identities.borrow().get(path) {
             return known.clone();
         }
-        let found = std::fs::canonicalize(path).ok();
-        let identity = Rc::from(found.as_ref().and_then(|p| p.to_str()).unwrap_or(path));
+        let found = std::fs::canonicalize(on_disk(path)).ok();
+        let found = found.map(|found| uri::path_of_bytes(found.as_os_str().as_encoded_bytes()));
+        let identity = Rc::from(found.as_deref().unwrap_or(path));
         self.identities.borrow_mut().insert(path.into(), Rc::clone(&identity));
         identity
     }

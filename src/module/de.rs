@@ -68,15 +68,19 @@ pub(crate) fn from_lisp<T: DeserializeOwned>(value: Value<'_>) -> Result<T, DeEr
 
 /// The text of a Lisp string, whatever it holds.
 pub(crate) fn text(value: Value<'_>) -> Result<String, DeError> {
-    let bytes = match value.clone_string_contents() {
-        Ok(bytes) => bytes,
+    Ok(String::from_utf8(bytes(value)?).unwrap_or_else(|e| lossy(e.as_bytes())))
+}
+
+/// The bytes of a Lisp string, UTF-8 as far as there is such for its characters.
+fn bytes(value: Value<'_>) -> Result<Vec<u8>, DeError> {
+    match value.clone_string_contents() {
+        Ok(bytes) => Ok(bytes),
         Err(error) if is_foreign_text(&error) => {
             let env = value.env;
-            env.call(encode_coding_string, (value, utf_8_emacs))?.clone_string_contents()?
+            Ok(env.call(encode_coding_string, (value, utf_8_emacs))?.clone_string_contents()?)
         }
-        Err(error) => return Err(error.into()),
-    };
-    Ok(String::from_utf8(bytes).unwrap_or_else(|e| lossy(e.as_bytes())))
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The text of a short Lisp string; `None` for any other value.
@@ -141,6 +145,15 @@ impl<'e> Known<'e> {
 enum Text {
     New(String),
     Known(Rc<str>),
+}
+
+impl Text {
+    fn contains(&self, c: char) -> bool {
+        match self {
+            Self::New(text) => text.contains(c),
+            Self::Known(text) => text.contains(c),
+        }
+    }
 }
 
 /// One U+FFFD for each code point or byte that UTF-8 does not have: Emacs writes a surrogate in three
@@ -409,6 +422,19 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
         }
     }
 
+    /// A string whose bytes matter, as a file's name: what is not UTF-8 in it comes as bytes.
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
+        match self.known.text(self.slot, self.value) {
+            Some(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
+                visitor.visit_byte_buf(bytes(self.value)?)
+            }
+            Some(Text::New(text)) => visitor.visit_string(text),
+            Some(Text::Known(text)) => visitor.visit_str(&text),
+            None if self.kind()? == Kind::String => visitor.visit_byte_buf(bytes(self.value)?),
+            None => self.deserialize_string(visitor),
+        }
+    }
+
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
         self.deserialize_string(visitor)
     }
@@ -431,7 +457,7 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u16 u128 f32 f64 char bytes byte_buf unit unit_struct
+        i8 i16 i32 i64 i128 u16 u128 f32 f64 char bytes unit unit_struct
         newtype_struct tuple tuple_struct enum identifier
     }
 }
