@@ -340,10 +340,11 @@ cannot read from disk, which are added to those of FACTS."
                                      (or (buffer-modified-p)
                                          (eca-context-place-opaque-p buffer-file-name)))))
                             (buffer-list))))
-    (list :excluded (mapcan (lambda (file)
-                              (let ((path (or (eca-context-uri-to-path file) file)))
-                                (and (eca-context-files-excluded-p path) (list file path))))
-                            files)
+    (list :excluded (eca-context-files-at-once
+                      (mapcan (lambda (file)
+                                (let ((path (or (eca-context-uri-to-path file) file)))
+                                  (and (eca-context-files-excluded-p path) (list file path))))
+                              files))
           :texts
           (append (plist-get facts :texts)
                   (mapcan (lambda (outcome) (append (plist-get outcome :texts) nil))

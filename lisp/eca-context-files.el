@@ -14,6 +14,26 @@
 (require 'seq)
 (require 'eca-context)
 
+(defvar eca-context-files--folders nil
+  "True names of folders, a hash table, while many files are looked at.")
+
+(defmacro eca-context-files-at-once (&rest body)
+  "Evaluate BODY, which looks at many files, and look at each folder only once."
+  (declare (indent 0) (debug (body)))
+  `(let ((eca-context-files--folders (make-hash-table :test #'equal)))
+     ,@body))
+
+(defun eca-context-files--true (file)
+  "Return the true name of FILE, as `file-truename' does."
+  (let ((folder (file-name-directory file)))
+    (if (or (null eca-context-files--folders) (null folder)
+            (not (file-name-absolute-p file)) (file-symlink-p file))
+        (file-truename file)
+      (concat (or (gethash folder eca-context-files--folders)
+                  (puthash folder (file-name-as-directory (file-truename folder))
+                           eca-context-files--folders))
+              (file-name-nondirectory file)))))
+
 (defun eca-context-files-current (roots)
   "Return the most recently used file in ROOTS that may be shown, or nil."
   (cl-loop for buffer in (buffer-list)
@@ -24,14 +44,13 @@
 (defun eca-context-files-excluded-p (file)
   "Return non-nil if the user excludes FILE, by the name given or by its true name.
 A backup or an autosave of an excluded file is excluded, too."
-  (let ((case-fold-search t)
-        (names (list file (if (file-remote-p file) file (file-truename file)))))
-    (seq-some (lambda (name)
-                (let ((original (eca-context-files--original name)))
-                  (seq-some (lambda (regexp)
-                              (or (string-match-p regexp name) (string-match-p regexp original)))
-                            eca-context-excluded-files)))
-              names)))
+  (let* ((case-fold-search t)
+         (names (delete-dups
+                 (mapcan (lambda (name) (list name (eca-context-files--original name)))
+                         (list file (if (file-remote-p file) file (eca-context-files--true file)))))))
+    (seq-some (lambda (regexp)
+                (seq-some (lambda (name) (string-match-p regexp name)) names))
+              eca-context-excluded-files)))
 
 (defun eca-context-files--original (file)
   "Return the name of the file that FILE is a backup, an autosave or a lock of."
@@ -51,7 +70,7 @@ For a remote name alone, TRAMP is not even loaded: that starts programs."
 (defun eca-context-files-inside-p (file roots)
   "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
   (or (null roots)
-      (let ((true (file-truename file)))
+      (let ((true (eca-context-files--true file)))
         (seq-some (lambda (root) (string-prefix-p (file-name-as-directory (file-truename root)) true))
                   roots))))
 
