@@ -15,10 +15,10 @@
 (require 'eca-context)
 
 (defvar eca-context-files--folders nil
-  "True names of folders, a hash table, while many files are looked at.")
+  "Folders and their true names, a hash table, while many files are looked at.")
 
 (defmacro eca-context-files-at-once (&rest body)
-  "Evaluate BODY, which looks at many files, and look at each folder only once."
+  "Evaluate BODY about many files, and look at each folder only once."
   (declare (indent 0) (debug (body)))
   `(let ((eca-context-files--folders (make-hash-table :test #'equal)))
      ,@body))
