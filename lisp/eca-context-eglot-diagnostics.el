@@ -22,7 +22,6 @@
 
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" t t)
 (declare-function eglot-managed-p "ext:eglot" t t)
-(declare-function eglot--server-info "ext:eglot" t t)
 (defvar eca-context-diagnostics-functions)
 (defvar eglot--current-flymake-report-fn)
 (defvar eglot--diagnostics)
@@ -255,7 +254,7 @@ When the server wants to be asked again it is, unless IS-LAST."
      server :textDocument/diagnostic
      (append (list :textDocument (list :uri uri))
              (and (stringp identifier) (list :identifier identifier)))
-     (lambda (result code)
+     (lambda (result code _)
        (cond ((and (memql code '(-32801 -32802)) (not is-last))
               (eca-context-eglot--pull-uri server uri done t))
              ((and (null code) (vectorp (plist-get result :items)))
@@ -287,9 +286,7 @@ These are conses (LINE . CHARACTER)."
     (vector path
             (pcase (plist-get diagnostic :severity)
               (2 "warning") (3 "info") (4 "hint") (_ "error"))
-            (if (stringp source) source
-              (let ((name (plist-get (eglot--server-info server) :name)))
-                (and (stringp name) name)))
+            (if (stringp source) source (eca-context-eglot--name server))
             (cond ((stringp code) code)
                   ((numberp code) (format "%s" code)))
             (vector (car beg) (cdr beg) (car end) (cdr end))

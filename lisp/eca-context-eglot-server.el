@@ -19,6 +19,8 @@
 (declare-function jsonrpc-running-p "ext:jsonrpc" t t)
 (declare-function jsonrpc-async-request "ext:jsonrpc" t t)
 (declare-function jsonrpc-last-error "ext:jsonrpc" t t)
+(declare-function jsonrpc--next-request-id "ext:jsonrpc" t t)
+(declare-function jsonrpc-notify "ext:jsonrpc" t t)
 (declare-function eglot-managed-p "ext:eglot" t t)
 (declare-function eglot-current-server "ext:eglot" t t)
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" t t)
@@ -28,6 +30,7 @@
 (declare-function eglot--languages "ext:eglot" t t)
 (declare-function eglot--major-modes "ext:eglot" t t)
 (declare-function eglot--project "ext:eglot" t t)
+(declare-function eglot--server-info "ext:eglot" t t)
 (declare-function major-mode-remap "ext:files" t t)
 (declare-function project-root "ext:project" t t)
 (defvar eglot--servers-by-project)
@@ -216,6 +219,11 @@ Of several projects that hold PATH the innermost counts."
   (let ((encoding (eca-context-eglot--capability server :positionEncoding)))
     (if (member encoding '("utf-8" "utf-32")) encoding "utf-16")))
 
+(defun eca-context-eglot--name (server)
+  "Return the name that SERVER gives itself, nil if it does not."
+  (let ((name (plist-get (eglot--server-info server) :name)))
+    (and (stringp name) name)))
+
 (defun eca-context-eglot--versions-p (server)
   "Return non-nil if SERVER is known to name versions."
   (eq (gethash server eca-context-eglot--speakers) 'versions))
@@ -231,25 +239,33 @@ Of several projects that hold PATH the innermost counts."
   (funcall (if (fboundp 'eglot-path-to-uri) 'eglot-path-to-uri 'eglot--path-to-uri) path))
 
 (defun eca-context-eglot--ask (server method params done)
-  "Ask SERVER by METHOD with PARAMS; call DONE with its answer, or nil, once.
-DONE gets nil and the error's code when it is one.  The last error, which eglot
-shows in the mode line, stays what it was."
+  "Ask SERVER by METHOD with PARAMS; call DONE once with its answer.
+DONE gets (RESULT CODE MESSAGE); CODE is an error's, or nil.  Return a function
+that cancels the request, or nil where it was not sent.  The last error, which
+eglot shows in the mode line, stays what it was."
   (let* ((last-error (jsonrpc-last-error server))
+         (id (and (fboundp 'jsonrpc--next-request-id)
+                  (1+ (jsonrpc--next-request-id server))))
          (say (lambda (&rest arguments)
                 (condition-case nil
                     (save-match-data (apply done arguments))
                   (error nil)))))
-    (condition-case nil
-        (jsonrpc-async-request
-         server method params
-         :success-fn (lambda (result) (funcall say result nil))
-         :error-fn (lambda (err)
-                     (when (equal (jsonrpc-last-error server) err)
-                       (eieio-oset server 'last-error last-error))
-                     (funcall say nil (or (plist-get err :code) -1)))
-         ;; Its timer would outlive our answer.
-         :timeout nil)
-      (error nil))))
+    (condition-case err
+        (progn
+          (jsonrpc-async-request
+           server method params
+           :success-fn (lambda (result) (funcall say result nil nil))
+           :error-fn (lambda (err)
+                       (when (equal (jsonrpc-last-error server) err)
+                         (eieio-oset server 'last-error last-error))
+                       (funcall say nil (or (plist-get err :code) -1) (plist-get err :message)))
+           ;; Its timer would outlive our answer.
+           :timeout nil)
+          (lambda ()
+            (when (and id (jsonrpc-running-p server))
+              (jsonrpc-notify server :$/cancelRequest (list :id id)))))
+      (error (funcall say nil -1 (error-message-string err))
+             nil))))
 
 (defun eca-context-eglot--touch (server uri done)
   "Call DONE when SERVER has answered some question about URI sent now."

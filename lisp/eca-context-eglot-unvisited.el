@@ -25,9 +25,9 @@
   "A file, true name TRUE, with TEXT, that is open at SERVER without a buffer.
 It is known there as URI, and waited for by N-ASKERS.  LISTED is what flymake
 listed of it before.  STATE is nil, then `said' when the server SAID (a
-list in DIAGNOSTICS) what holds for this text, or `closed'; PASSED that it has
-answered some question.  SETTLED is as `eca-context-eglot--settling' returns."
-  server true uri text listed (n-askers 0) state said diagnostics settled passed)
+list in DIAGNOSTICS) what holds for this text, or `closed'; CHECKED that it was
+asked something for that, and PASSED that it has answered.  SETTLED is as `eca-context-eglot--settling' returns."
+  server true uri text listed (n-askers 0) state said diagnostics settled checked passed)
 
 (defvar eca-context-eglot--opens nil
   "The files that are open at a server without a buffer.")
@@ -40,17 +40,13 @@ answered some question.  SETTLED is as `eca-context-eglot--settling' returns."
 Return nil if there is none for its language, or if a buffer visits PATH.  Else
 call CALLBACK once, before DEADLINE, a `float-time', with the outcome.  The
 server is shown the text on disk, and no buffer is made."
-  (when-let* ((served (and (eca-context-eglot--usable-p)
-                           (not (find-buffer-visiting path))
-                           (eca-context-eglot--server-of path)))
-              (open (condition-case nil
-                        (eca-context-eglot--open (car served) (cdr served) (file-truename path))
-                      (error nil))))
+  (when-let ((open (eca-context-eglot--show path)))
     (let* ((limit (eca-context-eglot--limit deadline))
-           (silence (if (gethash (car served) eca-context-eglot--speakers)
+           (silence (if (gethash (eca-context-eglot--open-server open)
+                                 eca-context-eglot--speakers)
                         limit
                       (+ (float-time) eca-context-eglot--patience))))
-      (cl-incf (eca-context-eglot--open-n-askers open))
+      (eca-context-eglot--check open)
       (eca-context-job-await
        (min limit silence)
        (lambda ()
@@ -63,9 +59,26 @@ server is shown the text on disk, and no buffer is made."
                             (eca-context-eglot--open-outcome open path)
                           (error (eca-context-eglot--failure "error"
                                                              (error-message-string err))))))
-           (when (zerop (cl-decf (eca-context-eglot--open-n-askers open)))
-             (eca-context-eglot--close open))
+           (eca-context-eglot--leave open)
            (funcall callback outcome)))))))
+
+(defun eca-context-eglot--show (path)
+  "Open the file PATH at the running server of its project; return that, or nil.
+Nil if there is no such server, or if a buffer visits PATH.  It is open until as
+many as have called this have called `eca-context-eglot--leave'."
+  (when-let* ((served (and (eca-context-eglot--usable-p)
+                           (not (find-buffer-visiting path))
+                           (eca-context-eglot--server-of path)))
+              (open (condition-case nil
+                        (eca-context-eglot--open (car served) (cdr served) (file-truename path))
+                      (error nil))))
+    (cl-incf (eca-context-eglot--open-n-askers open))
+    open))
+
+(defun eca-context-eglot--leave (open)
+  "Close OPEN unless somebody else needs it."
+  (when (zerop (cl-decf (eca-context-eglot--open-n-askers open)))
+    (eca-context-eglot--close open)))
 
 (defun eca-context-eglot--open-of (server true)
   "Return the file TRUE that is open at SERVER without a buffer, or nil."
@@ -91,19 +104,26 @@ server is shown the text on disk, and no buffer is made."
                         (list :textDocument (list :uri uri :languageId language :version 0
                                                   :text text)))
         (push open eca-context-eglot--opens)
-        (unless (eca-context-eglot--versions-p server)
-          (eca-context-eglot--touch
-           server uri (lambda () (setf (eca-context-eglot--open-passed open) t))))
-        (when (eca-context-eglot--capability server :diagnosticProvider)
-          (eca-context-eglot--pull-uri
-           server uri
-           (lambda (diagnostics)
-             (unless (eca-context-eglot--open-state open)
-               (setf (eca-context-eglot--open-said open) t
-                     (eca-context-eglot--open-diagnostics open) diagnostics
-                     (eca-context-eglot--open-settled open) '(0)
-                     (eca-context-eglot--open-state open) 'said)))))
         open)))
+
+(defun eca-context-eglot--check (open)
+  "See that the server of OPEN tells its diagnostics, once."
+  (let ((server (eca-context-eglot--open-server open))
+        (uri (eca-context-eglot--open-uri open)))
+    (unless (eca-context-eglot--open-checked open)
+      (setf (eca-context-eglot--open-checked open) t)
+      (unless (eca-context-eglot--versions-p server)
+        (eca-context-eglot--touch
+         server uri (lambda () (setf (eca-context-eglot--open-passed open) t))))
+      (when (eca-context-eglot--capability server :diagnosticProvider)
+        (eca-context-eglot--pull-uri
+         server uri
+         (lambda (diagnostics)
+           (unless (eca-context-eglot--open-state open)
+             (setf (eca-context-eglot--open-said open) t
+                   (eca-context-eglot--open-diagnostics open) diagnostics
+                   (eca-context-eglot--open-settled open) '(0)
+                   (eca-context-eglot--open-state open) 'said))))))))
 
 (defun eca-context-eglot--hear (open version diagnostics)
   "Note that the server of OPEN published DIAGNOSTICS in VERSION, or nil."

@@ -12,6 +12,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'eca-context-eglot-diagnostics)
+(require 'eca-context-eglot-features)
 (require 'eca-context-eglot-server)
 (require 'eca-context-eglot-unvisited)
 

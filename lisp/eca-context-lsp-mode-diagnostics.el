@@ -13,6 +13,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'eca-context-client)
 (require 'eca-context-flycheck)
 (require 'eca-context-flymake)
 (require 'eca-context-job)
@@ -73,9 +74,9 @@ one of which it said nothing for long."
 (defun eca-context-lsp-mode--note (workspace params)
   "Note that WORKSPACE has published PARAMS, which lsp-mode has taken in."
   (let* ((server (eca-context-lsp-mode--server workspace))
-         (version (eca-context-lsp-mode--get params :version))
+         (version (eca-context-client-get params :version))
          (file (lsp--fix-path-casing
-                (lsp--uri-to-path (eca-context-lsp-mode--get params :uri))))
+                (lsp--uri-to-path (eca-context-client-get params :uri))))
          (buffer (eca-context-lsp-mode--buffer workspace file))
          (record (eca-context-lsp-mode--record
                   workspace
@@ -267,22 +268,22 @@ Needed only where it publishes without versions; once for a text."
 
 (defun eca-context-lsp-mode--item (diagnostic path)
   "Return DIAGNOSTIC, a hash table or plist, as an item of PATH, or nil."
-  (let* ((range (eca-context-lsp-mode--get diagnostic :range))
-         (start (eca-context-lsp-mode--get range :start))
-         (end (eca-context-lsp-mode--get range :end))
-         (place (list (eca-context-lsp-mode--get start :line)
-                      (eca-context-lsp-mode--get start :character)
-                      (eca-context-lsp-mode--get end :line)
-                      (eca-context-lsp-mode--get end :character)))
-         (code (eca-context-lsp-mode--get diagnostic :code))
+  (let* ((range (eca-context-client-get diagnostic :range))
+         (start (eca-context-client-get range :start))
+         (end (eca-context-client-get range :end))
+         (place (list (eca-context-client-get start :line)
+                      (eca-context-client-get start :character)
+                      (eca-context-client-get end :line)
+                      (eca-context-client-get end :character)))
+         (code (eca-context-client-get diagnostic :code))
          (code (if (or (hash-table-p code) (consp code))
-                   (eca-context-lsp-mode--get code :value)
+                   (eca-context-client-get code :value)
                  code))
-         (source (eca-context-lsp-mode--get diagnostic :source))
-         (message (eca-context-lsp-mode--get diagnostic :message)))
+         (source (eca-context-client-get diagnostic :source))
+         (message (eca-context-client-get diagnostic :message)))
     (when (seq-every-p #'natnump place)
       (vector path
-              (pcase (eca-context-lsp-mode--get diagnostic :severity)
+              (pcase (eca-context-client-get diagnostic :severity)
                 (2 "warning") (3 "info") (4 "hint") (_ "error"))
               (and (stringp source) source)
               (and code (format "%s" code))

@@ -12,6 +12,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'eca-context-client)
 
 (declare-function lsp--client-server-id "ext:lsp-mode" t t)
 (declare-function lsp--fix-path-casing "ext:lsp-mode" t t)
@@ -20,22 +21,24 @@
 (declare-function lsp--workspace-buffers "ext:lsp-mode" t t)
 (declare-function lsp--workspace-proc "ext:lsp-mode" t t)
 (declare-function lsp--workspace-status "ext:lsp-mode" t t)
+(declare-function lsp-cancel-request-by-token "ext:lsp-mode" t t)
 (declare-function lsp-feature? "ext:lsp-mode" t t)
 (declare-function lsp-request-async "ext:lsp-mode" t t)
 (declare-function lsp-workspaces "ext:lsp-mode" t t)
 (defvar lsp--cur-workspace)
 (defvar lsp--delayed-requests)
+(defvar lsp--last-active-workspaces)
 
 (defconst eca-context-lsp-mode--functions
   '(lsp--client-server-id lsp--fix-path-casing lsp--flush-delayed-changes lsp--matching-clients?
     lsp--on-diagnostics lsp--path-to-uri lsp--uri-to-path lsp--workspace-buffers
     lsp--workspace-client lsp--workspace-diagnostics lsp--workspace-proc lsp--workspace-status
-    lsp-buffer-language lsp-diagnostics lsp-feature? lsp-notify lsp-request-async
+    lsp-buffer-language lsp-cancel-request-by-token lsp-diagnostics lsp-feature? lsp-notify lsp-request-async
     lsp-session-folder->servers lsp-workspaces)
   "The functions of lsp-mode without which nothing is asked of it.")
 
 (defconst eca-context-lsp-mode--variables
-  '(lsp--cur-version lsp--cur-workspace lsp--delayed-requests lsp--session)
+  '(lsp--cur-version lsp--cur-workspace lsp--delayed-requests lsp--last-active-workspaces lsp--session)
   "The variables of lsp-mode without which nothing is asked of it.")
 
 (defconst eca-context-lsp-mode--patience 2
@@ -67,11 +70,6 @@
 (defun eca-context-lsp-mode--failure (status reason)
   "Return an outcome of STATUS that gives REASON."
   (list :provider "lsp-mode" :kind "semantic" :status status :reason reason))
-
-(defun eca-context-lsp-mode--get (object key)
-  "Return the value of KEY, a keyword, in OBJECT, a hash table or plist."
-  (cond ((hash-table-p object) (gethash (substring (symbol-name key) 1) object))
-        ((consp object) (plist-get object key))))
 
 ;;;; Which server
 
@@ -114,19 +112,43 @@
   (when lsp--delayed-requests
     (eca-context-lsp-mode--guarded (lsp--flush-delayed-changes))))
 
+(defun eca-context-lsp-mode--request (workspace method params done)
+  "Ask WORKSPACE by METHOD with PARAMS; call DONE once with its answer.
+DONE gets (RESULT CODE MESSAGE); CODE is an error's, or nil.  Return a function
+that cancels the request, or nil where it was not sent."
+  (let ((token (make-symbol "eca-context"))
+        (say (lambda (&rest arguments)
+               (eca-context-lsp-mode--guarded (apply done arguments)))))
+    (condition-case err
+        ;; It is not the user who has used this server last.
+        (let ((lsp--cur-workspace workspace)
+              (lsp--last-active-workspaces nil))
+          (lsp-request-async
+           method params
+           (lambda (results) (funcall say (cdar results) nil nil))
+           :mode 'detached :no-merge t :cancel-token token
+           :error-handler (lambda (err)
+                            (funcall say nil (or (eca-context-client-get err :code) -1)
+                                     (eca-context-client-get err :message))))
+          (lambda ()
+            (eca-context-lsp-mode--guarded
+              (when (process-live-p (lsp--workspace-proc workspace))
+                (lsp-cancel-request-by-token token)))))
+      (error (funcall say nil -1 (error-message-string err))
+             nil))))
+
 (defun eca-context-lsp-mode--barrier (workspace path done)
   "Call DONE when WORKSPACE has taken in all that it was sent about PATH."
   (eca-context-lsp-mode--guarded
-    (let* ((lsp--cur-workspace workspace)
-           (method (seq-find #'lsp-feature? '("textDocument/hover" "textDocument/documentHighlight"
-                                              "textDocument/definition"
-                                              "textDocument/documentSymbol")))
-           (answered (lambda (&rest _) (eca-context-lsp-mode--guarded (funcall done)))))
+    (let ((method (let ((lsp--cur-workspace workspace))
+                    (seq-find #'lsp-feature? '("textDocument/hover" "textDocument/documentHighlight"
+                                               "textDocument/definition"
+                                               "textDocument/documentSymbol")))))
       (when method
-        (lsp-request-async method
-                           (list :textDocument (list :uri (lsp--path-to-uri path))
-                                 :position (list :line 0 :character 0))
-                           answered :mode 'detached :error-handler answered)))))
+        (eca-context-lsp-mode--request workspace method
+                                       (list :textDocument (list :uri (lsp--path-to-uri path))
+                                             :position (list :line 0 :character 0))
+                                       (lambda (&rest _) (funcall done)))))))
 
 (provide 'eca-context-lsp-mode-server)
 ;;; eca-context-lsp-mode-server.el ends here

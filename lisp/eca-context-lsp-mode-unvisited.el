@@ -12,6 +12,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'eca-context-client)
 (require 'eca-context-job)
 (require 'eca-context-lsp-mode-diagnostics)
 (require 'eca-context-lsp-mode-server)
@@ -30,9 +31,10 @@
 
 (cl-defstruct (eca-context-lsp-mode--open (:copier nil))
   "The file PATH of URI, opened for us in WORKSPACE with VERSION.
-It is SAID if DIAGNOSTICS are what was published of it.  CLOSED is a
-`float-time', or nil; BARRIER non-nil if the server has taken the text in."
-  workspace path uri version said diagnostics closed barrier)
+It is waited for by N-ASKERS.  It is SAID if DIAGNOSTICS are what was published
+of it.  CLOSED is a `float-time', or nil; CHECKED that something was asked, and
+BARRIER that it was answered, so the server has taken the text in."
+  workspace path uri version (n-askers 0) said diagnostics closed checked barrier)
 
 (defvar eca-context-lsp-mode--opens nil
   "The files that are open for us, and those that were a moment ago.")
@@ -46,13 +48,9 @@ Return non-nil if there is one that serves its language, and then call CALLBACK
 once with the outcome, at DEADLINE, a `float-time', or before; else return nil.
 There is no buffer, and lsp-mode hears nothing of it.  It is given up when a
 buffer comes to visit PATH, or when the current buffer is killed."
-  (let ((opens (and (eca-context-lsp-mode--usable-p)
-                    lsp--session
-                    (not (file-remote-p path))
-                    (not (find-buffer-visiting path))
-                    (eca-context-lsp-mode--guarded (eca-context-lsp-mode--open path)))))
+  (let ((opens (eca-context-lsp-mode--show path)))
     (when opens
-      (add-hook 'lsp-before-open-hook #'eca-context-lsp-mode--make-way)
+      (mapc #'eca-context-lsp-mode--check opens)
       (let ((soon (min deadline (+ (float-time) eca-context-lsp-mode--patience))))
         (eca-context-job-await
          (+ deadline 1)
@@ -62,9 +60,38 @@ buffer comes to visit PATH, or when the current buffer is killed."
          (lambda (_)
            (eca-context-lsp-mode--guarded
              (let ((outcome (eca-context-lsp-mode--opens-outcome opens path)))
-               (mapc #'eca-context-lsp-mode--close opens)
+               (mapc #'eca-context-lsp-mode--leave opens)
                (funcall callback outcome))))))
       t)))
+
+(defun eca-context-lsp-mode--show (path)
+  "Open PATH on disk at the running servers for it; return a list of opens.
+Nil if there is none, or if a buffer visits PATH.  They are open until each has
+been left as often as this was called."
+  (let ((opens (and (eca-context-lsp-mode--usable-p)
+                    lsp--session
+                    (not (file-remote-p path))
+                    (not (find-buffer-visiting path))
+                    (eca-context-lsp-mode--guarded (eca-context-lsp-mode--open path)))))
+    (when opens
+      (add-hook 'lsp-before-open-hook #'eca-context-lsp-mode--make-way)
+      (dolist (open opens)
+        (cl-incf (eca-context-lsp-mode--open-n-askers open))))
+    opens))
+
+(defun eca-context-lsp-mode--leave (open)
+  "Close OPEN unless somebody else needs it."
+  (when (zerop (cl-decf (eca-context-lsp-mode--open-n-askers open)))
+    (eca-context-lsp-mode--close open)))
+
+(defun eca-context-lsp-mode--check (open)
+  "See that what the server of OPEN publishes can be known to be about it."
+  (unless (or (eca-context-lsp-mode--open-checked open)
+              (eca-context-lsp-mode--speaks-p (eca-context-lsp-mode--open-workspace open)))
+    (setf (eca-context-lsp-mode--open-checked open) t)
+    (eca-context-lsp-mode--barrier
+     (eca-context-lsp-mode--open-workspace open) (eca-context-lsp-mode--open-path open)
+     (lambda () (setf (eca-context-lsp-mode--open-barrier open) t)))))
 
 (defun eca-context-lsp-mode--heard-p (opens now soon deadline)
   "Return non-nil if at NOW no more need be waited for what is said of OPENS.
@@ -139,21 +166,23 @@ SOON is when to wait no more for what may never come, DEADLINE for anything."
                     workspaces)))))))
 
 (defun eca-context-lsp-mode--open-in (workspace path language text)
-  "Open PATH with TEXT of LANGUAGE in WORKSPACE and return that as an open."
-  (let* ((lsp--cur-workspace workspace)
-         (open (make-eca-context-lsp-mode--open
-                :workspace workspace :path path :uri (lsp--path-to-uri path)
-                :version (cl-incf eca-context-lsp-mode--last-version))))
-    (push open eca-context-lsp-mode--opens)
-    (lsp-notify "textDocument/didOpen"
-                (list :textDocument (list :uri (eca-context-lsp-mode--open-uri open)
-                                          :languageId language
-                                          :version (eca-context-lsp-mode--open-version open)
-                                          :text text)))
-    (unless (eca-context-lsp-mode--speaks-p workspace)
-      (eca-context-lsp-mode--barrier
-       workspace path (lambda () (setf (eca-context-lsp-mode--open-barrier open) t))))
-    open))
+  "Open PATH with TEXT of LANGUAGE in WORKSPACE, if it is not; return the open."
+  (or (seq-find (lambda (open)
+                  (and (eq workspace (eca-context-lsp-mode--open-workspace open))
+                       (equal path (eca-context-lsp-mode--open-path open))
+                       (not (eca-context-lsp-mode--open-closed open))))
+                eca-context-lsp-mode--opens)
+      (let* ((lsp--cur-workspace workspace)
+             (open (make-eca-context-lsp-mode--open
+                    :workspace workspace :path path :uri (lsp--path-to-uri path)
+                    :version (cl-incf eca-context-lsp-mode--last-version))))
+        (push open eca-context-lsp-mode--opens)
+        (lsp-notify "textDocument/didOpen"
+                    (list :textDocument (list :uri (eca-context-lsp-mode--open-uri open)
+                                              :languageId language
+                                              :version (eca-context-lsp-mode--open-version open)
+                                              :text text)))
+        open)))
 
 (defun eca-context-lsp-mode--workspaces-of (path)
   "Return the workspaces of lsp-mode's innermost folder with PATH in it."
@@ -175,7 +204,7 @@ SOON is when to wait no more for what may never come, DEADLINE for anything."
 (defun eca-context-lsp-mode--ours-p (workspace params)
   "Return non-nil if WORKSPACE has published PARAMS about a file opened for us.
 Note them, and keep from lsp-mode the one publish that tells of the closing."
-  (let* ((uri (eca-context-lsp-mode--get params :uri))
+  (let* ((uri (eca-context-client-get params :uri))
          (path (and eca-context-lsp-mode--opens uri (lsp--uri-to-path uri)))
          (open (and path
                     (seq-find (lambda (open)
@@ -183,8 +212,8 @@ Note them, and keep from lsp-mode the one publish that tells of the closing."
                                      (eca-context-lsp-mode--same-p
                                       path (eca-context-lsp-mode--open-path open))))
                               eca-context-lsp-mode--opens)))
-         (version (eca-context-lsp-mode--get params :version))
-         (diagnostics (eca-context-lsp-mode--get params :diagnostics)))
+         (version (eca-context-client-get params :version))
+         (diagnostics (eca-context-client-get params :diagnostics)))
     (when (numberp version)
       (setf (eca-context-lsp-mode--server-versions (eca-context-lsp-mode--server workspace)) t))
     (cond

@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'eca-context-lsp-mode-diagnostics)
+(require 'eca-context-lsp-mode-features)
 (require 'eca-context-lsp-mode-server)
 (require 'eca-context-lsp-mode-unvisited)
 

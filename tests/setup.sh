@@ -126,7 +126,8 @@ name_what_is_missing() {
     die "there is no apt here; please install ${list%, }, and the Emacs packages compat, eglot, flycheck, lsp-mode and package-lint"
 }
 
-# A Python of our own with the validator of JSON Schema; made anew when the list of its packages changes.
+# A Python of our own with the validator of JSON Schema and language servers; made anew when the list of
+# its packages changes.
 make_venv() {
     local venv=.test/venv
     cmp -s tests/requirements.txt "$venv/requirements.txt" && "$venv/bin/python" -c 'import jsonschema' && return
@@ -138,7 +139,7 @@ make_venv() {
         else
             die "please install Python 3 with its module venv"
         fi
-    say "installing the validator into $venv"
+    say "installing the validator and language servers into $venv"
     rm -rf "$venv"
     python3 -m venv "$venv"
     "$venv/bin/pip" install -q --disable-pip-version-check -r tests/requirements.txt
