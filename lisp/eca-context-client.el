@@ -169,7 +169,9 @@ MORE is added if that is no error."
          ((or -32800 -32801 -32802) "busy")
          (_ "error"))
        (if (and (stringp message) (not (equal message "")))
-           message
+           ;; Some send a trace of what they were doing.
+           (truncate-string-to-width (replace-regexp-in-string "[ \t\r\n]+" " " message) 200
+                                     nil nil t)
          (format "%s answered with error %s" (eca-context-client-name client) code))))))
 
 (defun eca-context-client--found-p (answer)
