@@ -122,7 +122,9 @@ that cancels the request, or nil where it was not sent."
     (condition-case err
         ;; It is not the user who has used this server last.
         (let ((lsp--cur-workspace workspace)
-              (lsp--last-active-workspaces nil))
+              (lsp--last-active-workspaces nil)
+              (inhibit-message t)
+              (message-log-max nil))
           (lsp-request-async
            method params
            (lambda (results) (funcall say (cdar results) nil nil))

@@ -124,7 +124,7 @@ def main():\n    c = Cart()\n    print(c.$0total([1, 2]))\n"
      ((t "wide.c" 0 4 0 6) (nil "wide.c" 2 39 2 41))
      (("𝒳" 12 (0 0 0 27) (0 4 0 6))
       ("main" 12 (1 0 3 1) (1 4 1 8)))
-     "function 𝒳")
+     "int 𝒳(int x)")
     ("app.js" "class Cart {\n  total(items) { return items; }\n}
 function main() {\n  const c = new Cart();\n  c.$0total([1, 2]);\n}\n"
      (("definition" "app.js" 1 2 1 7))

@@ -105,5 +105,16 @@
       (lsp))
     buffer))
 
+;; A process that is stopped would not be written to, either.
+(defmacro lsp-mode-test-deaf (workspace &rest body)
+  "Evaluate BODY while nothing is heard of WORKSPACE."
+  (declare (indent 1) (debug (form body)))
+  `(let* ((process (lsp--workspace-proc ,workspace))
+          (filter (process-filter process)))
+     (set-process-filter process t)
+     (unwind-protect (progn ,@body)
+       (when (process-live-p process)
+         (set-process-filter process filter)))))
+
 (provide 'lsp-mode-user)
 ;;; lsp-mode-user.el ends here
