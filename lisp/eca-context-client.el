@@ -185,7 +185,7 @@ MORE is added if that is no error."
 ;;;; Features
 
 (defun eca-context-client--definitions (task)
-  "Ask for the definitions; other roles only where there is none."
+  "Ask the server of TASK for definitions; for other roles where there is none."
   (let ((others (seq-filter
                  (lambda (role)
                    (eca-context-client--can-p (eca-context-client--task-client task)
@@ -280,7 +280,7 @@ MORE is added if that is no error."
 ;;;; Requests
 
 (defun eca-context-client--all (task calls done)
-  "Send CALLS of TASK side by side; call DONE with the list of their answers.
+  "Send all of CALLS for TASK side by side; call DONE with the list of answers.
 A call is a method and what its params are beside document and position.  An
 answer is a list (RESULT CODE MESSAGE)."
   (let* ((client (eca-context-client--task-client task))

@@ -42,7 +42,7 @@ REQUEST, CALLBACK and value are as for `eca-context-eglot-definitions'."
   (eca-context-eglot--feature 'symbols request callback))
 
 (defun eca-context-eglot-documentation (request callback)
-  "Return what the current buffer's server says of the symbol at point.
+  "Return what is known by the current buffer's server of the symbol at point.
 REQUEST, CALLBACK and value are as for `eca-context-eglot-definitions'."
   (eca-context-eglot--feature 'documentation request callback))
 

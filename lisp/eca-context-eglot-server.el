@@ -91,7 +91,7 @@
 ;;;; Providers
 
 (defun eca-context-eglot--provide (request callback ask)
-  "Return what ASK says of the current buffer, which a server may manage.
+  "Return the answer of ASK about the current buffer, if a server manages it.
 ASK is called with REQUEST and CALLBACK where one does, now or when it has
 started; that is waited for no longer than the patience.  Nil if none does."
   (save-restriction

@@ -107,7 +107,7 @@ many as have called this have called `eca-context-eglot--leave'."
         open)))
 
 (defun eca-context-eglot--check (open)
-  "See that the server of OPEN tells its diagnostics, once."
+  "Have the diagnostics of OPEN told by its server; once is enough."
   (let ((server (eca-context-eglot--open-server open))
         (uri (eca-context-eglot--open-uri open)))
     (unless (eca-context-eglot--open-checked open)

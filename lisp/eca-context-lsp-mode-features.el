@@ -49,7 +49,7 @@ REQUEST, CALLBACK and value are as for `eca-context-lsp-mode-definitions'."
   (eca-context-lsp-mode--feature 'symbols request callback))
 
 (defun eca-context-lsp-mode-documentation (request callback)
-  "Return what the current buffer's servers say of the symbol at point.
+  "Return what is known by the current buffer's servers of the symbol at point.
 REQUEST, CALLBACK and value are as for `eca-context-lsp-mode-definitions'."
   (eca-context-lsp-mode--feature 'documentation request callback))
 

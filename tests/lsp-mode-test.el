@@ -18,11 +18,13 @@
 (declare-function lsp-workspace-folders-add "ext:lsp-mode" t t)
 (declare-function lsp-workspaces "ext:lsp-mode" t t)
 (declare-function lsp--on-diagnostics "ext:lsp-mode" t t)
+(declare-function lsp--session-workspaces "ext:lsp-mode" t t)
 (declare-function lsp--workspace-diagnostics "ext:lsp-mode" t t)
 (declare-function lsp--workspace-proc "ext:lsp-mode" t t)
 (declare-function lsp--workspace-status "ext:lsp-mode" t t)
 (declare-function flycheck-buffer "ext:flycheck" () t)
 (declare-function make-lsp-client "ext:lsp-mode" t t)
+(declare-function make-lsp-session "ext:lsp-mode" t t)
 (defvar lsp--session)
 (defvar lsp-diagnostics-provider)
 
