@@ -147,15 +147,21 @@ The value is a list of (MESSAGE BEG . END)."
                 shown))))
     shown))
 
+;; Of what lies beyond the text newer ones keep where it was said to lie; older ones, where the text ends.
 (defun eca-context-flymake--empty ()
-  "Return the diagnostics without extent, conses (DIAGNOSTIC BEG . END)."
-  (let (found)
+  "Return the diagnostics without extent in the text, (DIAGNOSTIC BEG . END) each."
+  (let ((is-present (not (bound-and-true-p flymake--recent-changes)))
+        found)
     (dolist (state (eca-context-flymake--states))
       (dolist (diagnostic (and (fboundp 'flymake--state-diags) (flymake--state-diags state)))
         (let ((beg (flymake-diagnostic-beg diagnostic))
               (end (flymake-diagnostic-end diagnostic)))
-          (when (and (integer-or-marker-p beg) (eql beg end))
-            (push (cons diagnostic (cons beg end)) found)))))
+          (when (and (integer-or-marker-p beg) (integer-or-marker-p end)
+                     (or (= beg end)
+                         ;; In changed text it may be what was deleted at its end.
+                         (and is-present (>= (min beg end) (point-max)))))
+            (push (cons diagnostic (cons (min beg (point-max)) (min end (point-max))))
+                  found)))))
     found))
 
 (defun eca-context-flymake--states ()

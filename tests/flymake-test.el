@@ -80,6 +80,18 @@
   (flymake-test-in "f {\n\n" '((6 6 :error "end"))
     (should (equal (mapcar #'caddr (flymake-test-items)) '((2 0 2 0))))))
 
+(ert-deftest flymake-test-beyond-the-text ()
+  (flymake-test-in "ab\ncd" '((6 6 :error "at") (6 9 :error "past") (40 50 :error "far")
+                              (5 99 :error "over"))
+    (should (eq (plist-get (flymake-test-outcome) :fresh) t))
+    (should (equal (sort (mapcar (lambda (item) (list (nth 3 item) (nth 2 item)))
+                                 (flymake-test-items))
+                         (lambda (a b) (string< (car a) (car b))))
+                   '(("at" (1 2 1 2)) ("far" (1 2 1 2)) ("over" (1 1 1 2)) ("past" (1 2 1 2)))))
+    ;; What was deleted is gone.
+    (delete-region 4 6)
+    (should-not (member "over" (mapcar #'cadddr (flymake-test-items))))))
+
 (ert-deftest flymake-test-c32-moves-and-freshness ()
   (flymake-test-in "one\nbad\n" '((5 8 :error "E"))
     (should (eq (plist-get (flymake-test-outcome) :fresh) t))
