@@ -13,6 +13,7 @@
 
 (require 'cl-lib)
 (require 'imenu)
+(require 'nadvice)
 (require 'seq)
 (require 'eca-context-org)
 (require 'eca-context-position)
@@ -23,12 +24,26 @@
 (defvar eca-context-imenu--variables nil
   "How many features there were, and the variables that are named for imenu.")
 
+(defconst eca-context-imenu--servers '(eglot-imenu lsp--imenu-create-index)
+  "Index functions that wait for a language server, which is asked directly.")
+
+(defun eca-context-imenu--function ()
+  "Return the buffer's index function but for that of a language server."
+  (let ((function imenu-create-index-function))
+    (dolist (server eca-context-imenu--servers)
+      (when (advice-function-member-p server function)
+        (remove-function (var function) server)))
+    (if (memq function eca-context-imenu--servers)
+        #'imenu-default-create-index-function
+      function)))
+
 (defun eca-context-imenu-document-symbols (_request _callback)
   "Return the buffer's symbols by imenu's own index function, an outcome.
 Items are vectors NAME, LINE, CHARACTER, CHILDREN.  As long as the text stays as
 it is they are the ones of the last time."
-  (let ((known (gethash (current-buffer) eca-context-imenu--known))
-        (key (eca-context-imenu--key)))
+  (let* ((imenu-create-index-function (eca-context-imenu--function))
+         (known (gethash (current-buffer) eca-context-imenu--known))
+         (key (eca-context-imenu--key)))
     (condition-case err
         (list :provider "imenu" :kind "textual" :status "ok"
               :items (if (equal (car known) key)

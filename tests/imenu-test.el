@@ -129,6 +129,21 @@
         (should-not (text-properties-at 0 (aref item 0)))
         (should-not (text-properties-at 0 (aref item 4)))))))
 
+(ert-deftest imenu-test-no-language-server-is-waited-for ()
+  (with-temp-buffer
+    (insert "first\n")
+    (let ((wait (lambda () (error "It was asked"))))
+      (cl-letf (((symbol-function 'eglot-imenu) wait)
+                ((symbol-function 'lsp--imenu-create-index) wait))
+        (setq-local imenu-create-index-function (lambda () '(("own" . 1))))
+        (add-function :before-until (local 'imenu-create-index-function) 'eglot-imenu)
+        (let ((before imenu-create-index-function))
+          (should (equal (imenu-test-names) '("own")))
+          (should (eq imenu-create-index-function before)))
+        (setq-local imenu-create-index-function 'lsp--imenu-create-index)
+        (setq-local imenu-generic-expression '((nil "^\\(first\\)" 1)))
+        (should (equal (imenu-test-names) '("first")))))))
+
 (ert-deftest imenu-test-the-users-own-index-of-org ()
   (guest-with-folder folder
     (let ((uri (guest-write (concat folder "a.org") "* One\n** Two\n")))
