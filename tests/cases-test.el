@@ -226,7 +226,8 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
       (with-current-buffer (find-file-noselect (concat folder "a.txt"))
         (cases-test-mode))
       (dolist (path (mapcar #'car (cases-test-paths)))
-        (let ((file (concat folder (string-replace "/" "-" path))))
+        ;; Not as Python, whose mode loads TRAMP.
+        (let ((file (concat folder (string-replace ".py" ".txt" (string-replace "/" "-" path)))))
           (ert-info ((format "%S" file))
             (guest-write file "here\n")
             (let* ((cases-test-places (list (cons file 1)))

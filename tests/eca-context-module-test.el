@@ -159,6 +159,34 @@ MORE are items that cannot be read."
                 :diagnostics ((:status "ok" :items ([nil "error" nil nil [2.0 0 2 ,huge] "m"])))))))
     (should (string-match-p "\"id\":null" (eca-context-module-answer 1.0e+INF "x" nil nil nil)))))
 
+(ert-deftest eca-context-module-no-outcome-is-one-that-failed ()
+  (pcase-dolist (`(,outcome ,said)
+                 `((5 "it gave no outcome: ") ("x" "it gave no outcome: ")
+                   (nil "it gave no outcome: nothing")
+                   ((:items 5) "it gave no outcome: items: ")
+                   ((:provider ,(current-buffer) :items nil) "it gave no outcome: provider: ")
+                   ((:provider "p" :status 3) "p: it gave no outcome: status: ")
+                   ((:provider "p" :kind (1 2)) "p: it gave no outcome: kind: ")
+                   ((:provider "p" 5 6) "it gave no outcome: ")
+                   ((:provider "p" :items ,(symbol-function 'car)) "p: it gave no outcome: items: ")
+                   ((:provider "p" :items [nil 5 "x" [nil "error" nil nil nil "m"]
+                                           [nil "error" nil nil [0 0 0 1.5] "m"]])
+                    "p: 5 items of its answer cannot be read")))
+    (let ((answer (alist-get 'result
+                             (eca-context-module-test-body
+                              (eca-context-module-answer
+                               1 "editor/getDiagnostics" '(:uri "file:///f") nil
+                               `(:document (:path "/f")
+                                 :diagnostics (,outcome
+                                               (:provider "q" :fresh t
+                                                :items ([nil nil nil nil [0 0 0 1] "m"])))))))))
+      (ert-info ((format "%S" outcome))
+        (should (string-prefix-p said (alist-get 'reason (aref (alist-get 'unavailable answer) 0))))
+        (should (= (length (alist-get 'unavailable answer)) 1))
+        (should (equal (alist-get 'code (aref (alist-get 'unavailable answer) 0)) "partial"))
+        (should (eq (alist-get 'fresh answer) :false))
+        (should (= (length (alist-get 'diagnostics answer)) 1))))))
+
 (ert-deftest eca-context-module-errors-are-conditions ()
   (should-error (eca-context-module-plan 5 nil nil) :type 'eca-context-error))
 

@@ -113,6 +113,7 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                 if outcome.status == "ok" {
                     answered = true;
                     fresh.push(outcome.fresh);
+                    out.unavailable.extend(unread(DIAGNOSTICS, &outcome));
                     items.extend(outcome.items.into_iter().map(|mut item| {
                         if item.file.is_empty()
                             || (item.file != asked
@@ -311,6 +312,15 @@ fn failure<T: Fact>(name: &str, outcome: &Outcome<T>) -> Unavailable {
     Unavailable { capability: name.into(), code, reason, retry }
 }
 
+/// What is said of the items of `outcome` that could not be read, if there are such.
+fn unread<T: Fact>(name: &str, outcome: &Outcome<T>) -> Option<Unavailable> {
+    let Outcome { provider, n_unread, .. } = outcome;
+    let what = if *n_unread == 1 { "item" } else { "items" };
+    let reason = format!("{provider}: {n_unread} {what} of its answer cannot be read");
+    let code = Code::Partial;
+    (*n_unread > 0).then(|| Unavailable { capability: name.into(), code, reason, retry: true })
+}
+
 /// One feature's items: a non-empty semantic answer excludes the others, several of one kind are
 /// joined. `None` when no provider could look; what failed is said in `out`.
 fn merge<T: Fact>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<Vec<T>> {
@@ -341,6 +351,9 @@ fn merge<T: Fact>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> O
     let mut provenance = Provenance { kind, providers: Vec::new() };
     let mut items = Vec::new();
     for outcome in answered {
+        if kind_of(&outcome) == provenance.kind || kind_of(&outcome) == ProvenanceKind::Semantic {
+            out.unavailable.extend(unread(name, &outcome));
+        }
         if kind_of(&outcome) == provenance.kind {
             if !provenance.providers.contains(&outcome.provider) {
                 provenance.providers.push(outcome.provider);

@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::context::{Severity, from_word};
 use super::position::{Position, Range};
-use super::raw::{Item, List, RawDocumentation, RawLocation, RawSymbol};
-use super::uri;
+use super::raw::{List, RawDocumentation, RawLocation, RawSymbol};
+use super::reading::{IndexEntryGiven, Readable, Said, file, optional_path, outcomes, path, paths};
 
 /// Everything known about one request, feature by feature; never fails as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -38,14 +38,22 @@ pub struct Facts {
     /// Paths that must appear nowhere, previews included.
     #[serde(deserialize_with = "paths")]
     pub excluded: Vec<String>,
+    #[serde(deserialize_with = "outcomes")]
     pub symbol_at_position: Vec<Outcome<SymbolFact>>,
+    #[serde(deserialize_with = "outcomes")]
     pub definitions: Vec<Outcome<PlaceFact>>,
+    #[serde(deserialize_with = "outcomes")]
     pub references: Vec<Outcome<ReferenceFact>>,
+    #[serde(deserialize_with = "outcomes")]
     pub document_symbols: Vec<Outcome<IndexEntry>>,
+    #[serde(deserialize_with = "outcomes")]
     pub enclosing_symbols: Vec<Outcome<EnclosingFact>>,
+    #[serde(deserialize_with = "outcomes")]
     pub documentation: Vec<Outcome<DocumentationFact>>,
     /// The first item of the first one that could look is the answer.
+    #[serde(deserialize_with = "outcomes")]
     pub workspace: Vec<Outcome<WorkspaceFact>>,
+    #[serde(deserialize_with = "outcomes")]
     pub diagnostics: Vec<Outcome<DiagnosticFact>>,
     /// Diagnostics that were only counted, not handed over.
     pub diagnostics_omitted: Omitted,
@@ -97,7 +105,7 @@ pub struct Text {
 
 /// What one provider said about one feature: `items`, or the LSP result that stands for them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default, bound(deserialize = "T: Fact"))]
+#[serde(from = "Said<T>", bound(deserialize = "T: Fact"))]
 pub struct Outcome<T: Fact> {
     pub provider: String,
     /// `semantic`, `textual` or `unknown`.
@@ -106,8 +114,9 @@ pub struct Outcome<T: Fact> {
     pub status: String,
     pub reason: Option<String>,
     pub retry: bool,
-    #[serde(deserialize_with = "readable")]
     pub items: Vec<T>,
+    /// How many items there were beside these that could not be read.
+    pub n_unread: usize,
     /// The LSP result as the server gave it.
     pub raw: List<T::Raw>,
     /// The same as JSON text.
@@ -138,6 +147,7 @@ impl<T: Fact> Default for Outcome<T> {
             reason: None,
             retry: false,
             items: Vec::new(),
+            n_unread: 0,
             raw: List::default(),
             raw_json: None,
             encoding: None,
@@ -150,9 +160,21 @@ impl<T: Fact> Default for Outcome<T> {
     }
 }
 
+impl<T: Fact> Outcome<T> {
+    /// What stands for an answer that is none.
+    pub(crate) fn failed(reason: String) -> Self {
+        Self { status: "error".into(), reason: Some(reason), ..Self::default() }
+    }
+}
+
 /// An item of a feature, and the item of the LSP result that stands for such.
 pub trait Fact: DeserializeOwned {
     type Raw: DeserializeOwned + fmt::Debug + Clone + PartialEq;
+
+    /// How many items within this one could not be read.
+    fn n_unread(&self) -> usize {
+        0
+    }
 }
 
 impl Fact for SymbolFact {
@@ -166,6 +188,10 @@ impl Fact for ReferenceFact {
 }
 impl Fact for IndexEntry {
     type Raw = RawSymbol;
+
+    fn n_unread(&self) -> usize {
+        self.n_unread
+    }
 }
 impl Fact for EnclosingFact {
     type Raw = RawSymbol;
@@ -180,100 +206,71 @@ impl Fact for DiagnosticFact {
     type Raw = IgnoredAny;
 }
 
-/// A path: what is not UTF-8 in a file's name is kept.
-struct Path(String);
-
-impl<'de> Deserialize<'de> for Path {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct PathVisitor;
-        impl Visitor<'_> for PathVisitor {
-            type Value = Path;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a path")
-            }
-            fn visit_str<E: de::Error>(self, path: &str) -> Result<Path, E> {
-                Ok(Path(path.into()))
-            }
-            fn visit_string<E: de::Error>(self, path: String) -> Result<Path, E> {
-                Ok(Path(path))
-            }
-            fn visit_bytes<E: de::Error>(self, path: &[u8]) -> Result<Path, E> {
-                Ok(Path(uri::path_of_bytes(path)))
-            }
-        }
-        d.deserialize_byte_buf(PathVisitor)
-    }
-}
-
-fn path<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
-    Ok(Path::deserialize(d)?.0)
-}
-
-fn optional_path<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
-    Ok(Option::<Path>::deserialize(d)?.map(|path| path.0))
-}
-
-fn paths<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
-    Ok(Vec::<Path>::deserialize(d)?.into_iter().map(|path| path.0).collect())
-}
-
-/// The items that can be read; one that cannot is dropped, the others stay.
-fn readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
-    let items = Vec::<Item<T>>::deserialize(d)?;
-    Ok(items.into_iter().filter_map(|item| item.0).collect())
-}
-
 /// The identifier that touches the position (field order: text, range, context).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
 pub struct SymbolFact {
     pub text: String,
     pub range: Range,
     /// `code`, `comment` or `string`.
+    #[serde(default)]
     pub context: Option<String>,
 }
 
 /// A place that a provider named.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 pub struct PlaceFact {
     /// Absolute path, or a URI of another scheme (`jar:…`).
-    #[serde(deserialize_with = "path")]
+    #[serde(deserialize_with = "file")]
     pub file: String,
+    #[serde(default)]
     pub line: Option<u32>,
+    #[serde(default)]
     pub character: Option<u32>,
+    #[serde(default)]
     pub end_line: Option<u32>,
+    #[serde(default)]
     pub end_character: Option<u32>,
     /// The name to find on the line when the provider gave only a line or a point.
+    #[serde(default)]
     pub name: Option<String>,
     /// `definition`, `declaration`, `typeDefinition`, `implementation`.
+    #[serde(default)]
     pub role: Option<String>,
     /// Qualified name of what encloses it.
+    #[serde(default)]
     pub container: Option<String>,
 }
 
 /// A reference that a provider named (field order as below; a hot list).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 pub struct ReferenceFact {
     /// Absolute path, or a URI of another scheme (`jar:…`).
-    #[serde(deserialize_with = "path")]
+    #[serde(deserialize_with = "file")]
     pub file: String,
+    #[serde(default)]
     pub line: Option<u32>,
+    #[serde(default)]
     pub character: Option<u32>,
+    #[serde(default)]
     pub end_line: Option<u32>,
+    #[serde(default)]
     pub end_character: Option<u32>,
     /// The name to find on the line when the provider gave only a line or a point.
+    #[serde(default)]
     pub name: Option<String>,
     /// Absent: it cannot be told.
+    #[serde(default)]
     pub declaration: Option<bool>,
     /// Qualified name of what encloses it.
+    #[serde(default)]
     pub container: Option<String>,
 }
 
 /// One node of an index as imenu gives it, positions already counted.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[serde(from = "IndexEntryGiven")]
 pub struct IndexEntry {
     pub name: String,
     pub line: Option<u32>,
@@ -281,27 +278,32 @@ pub struct IndexEntry {
     pub children: Option<Vec<IndexEntry>>,
     /// What the backend says it is, in the backend's word (`def`, `class`, `Variables` …).
     pub hint: Option<String>,
+    /// How many entries below it could not be read.
+    pub n_unread: usize,
 }
 
 /// A symbol around the position (field order as below; outermost first).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 pub struct EnclosingFact {
     pub name: String,
     /// LSP's word, or what the backend calls it.
+    #[serde(default)]
     pub kind: Option<String>,
     /// Exact: the symbol's first character to behind its last.
     pub range: Range,
+    #[serde(default)]
     pub selection_range: Option<Range>,
 }
 
 /// A text about the symbol (field order as below).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
 pub struct DocumentationFact {
     /// `hover`, `signature` or `docstring`.
+    #[serde(default)]
     pub role: String,
     /// `markdown`, or else plain text.
+    #[serde(default)]
     pub kind: String,
     pub value: String,
 }
@@ -321,7 +323,7 @@ pub struct WorkspaceFact {
 
 /// A list under a key that is there: also nothing is a list, an empty one.
 fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<Vec<T>>, D::Error> {
-    readable(d).map(Some)
+    Readable::deserialize(d).map(|list| Some(list.items))
 }
 
 /// A folder of the workspace (field order as below).
@@ -359,16 +361,17 @@ pub struct SelectionFact {
 
 /// One problem (field order as below; a hot list).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
 pub struct DiagnosticFact {
     /// Absolute path; empty: the file asked about.
-    #[serde(deserialize_with = "path")]
+    #[serde(deserialize_with = "path", default)]
     pub file: String,
     /// A word; what is none of the four is `error`.
-    #[serde(deserialize_with = "severity")]
+    #[serde(deserialize_with = "severity", default)]
     pub severity: Severity,
     /// The tool's name, or the checker's function or symbol name to be stripped.
+    #[serde(default)]
     pub source: Option<String>,
+    #[serde(default)]
     pub code: Option<String>,
     pub range: Range,
     pub message: String,
@@ -384,6 +387,9 @@ fn severity<'de, D: Deserializer<'de>>(d: D) -> Result<Severity, D::Error> {
         }
         fn visit_str<E: de::Error>(self, word: &str) -> Result<Severity, E> {
             Ok(from_word(word).unwrap_or_default())
+        }
+        fn visit_unit<E: de::Error>(self) -> Result<Severity, E> {
+            Ok(Severity::default())
         }
     }
     d.deserialize_str(Word)

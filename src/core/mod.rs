@@ -12,5 +12,6 @@ pub mod params;
 pub mod plan;
 pub mod position;
 pub mod raw;
+pub(crate) mod reading;
 pub mod symbols;
 pub mod uri;

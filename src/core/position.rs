@@ -44,6 +44,11 @@ impl Range {
         Self { start: Position::new(sl, sc), end: Position::new(el, ec) }
     }
 
+    /// The range, empty where its end lies before its start.
+    fn forwards(self) -> Self {
+        Self { end: self.end.max(self.start), ..self }
+    }
+
     /// The empty range at `at`.
     pub const fn empty(at: Position) -> Self {
         Self { start: at, end: at }
@@ -64,7 +69,7 @@ impl<'de> Deserialize<'de> for Range {
                     *slot =
                         seq.next_element()?.ok_or_else(|| de::Error::invalid_length(idx, &self))?;
                 }
-                Ok(Range::new(n[0], n[1], n[2], n[3]))
+                Ok(Range::new(n[0], n[1], n[2], n[3]).forwards())
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Range, A::Error> {
                 let (mut start, mut end) = (None, None);
@@ -75,10 +80,9 @@ impl<'de> Deserialize<'de> for Range {
                         _ => drop(map.next_value::<de::IgnoredAny>()?),
                     }
                 }
-                Ok(Range {
-                    start: start.ok_or_else(|| de::Error::missing_field("start"))?,
-                    end: end.ok_or_else(|| de::Error::missing_field("end"))?,
-                })
+                let start = start.ok_or_else(|| de::Error::missing_field("start"))?;
+                let end = end.ok_or_else(|| de::Error::missing_field("end"))?;
+                Ok(Range { start, end }.forwards())
             }
         }
         deserializer.deserialize_struct("Range", &["start", "end"], RangeVisitor)
