@@ -39,7 +39,8 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
                    (unless done
                      (setq done t)
                      (when timer (cancel-timer timer))
-                     (funcall callback (funcall outcomes))))))
+                     (save-match-data
+                       (funcall callback (funcall outcomes)))))))
     (when functions
       (seq-do-indexed
        (lambda (function function-idx)

@@ -86,12 +86,14 @@ in UTF-16 units."
                      (cancel-timer timer)
                      (set-process-sentinel process #'ignore)
                      (delete-process process)
-                     (let ((places (with-current-buffer buffer
-                                     (with-syntax-table syntax
-                                       (eca-context-grep--places name)))))
-                       (let ((kill-buffer-query-functions nil))
-                         (kill-buffer buffer))
-                       (funcall done places why))))))
+                     ;; Called by a timer, and those keep nothing for others.
+                     (save-match-data
+                       (let ((places (with-current-buffer buffer
+                                       (with-syntax-table syntax
+                                         (eca-context-grep--places name)))))
+                         (let ((kill-buffer-query-functions nil))
+                           (kill-buffer buffer))
+                         (funcall done places why)))))))
     (with-current-buffer buffer
       (setq default-directory (file-name-as-directory (car folders))))
     (setq process

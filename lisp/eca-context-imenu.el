@@ -142,7 +142,7 @@ A buffer without an index has none."
   (let (entries)
     (dolist (entry index)
       (when (and (consp entry) (stringp (car entry)) (not (eca-context-imenu--rescan-p entry)))
-        (let ((name (substring-no-properties (car entry))))
+        (let ((name (eca-context-imenu--name (car entry))))
           (if (eca-context-imenu--group-p (cdr entry))
               (let ((below (vconcat (eca-context-imenu--entries (cdr entry) table))))
                 (push (if (eca-context-imenu--title-p name)
@@ -156,6 +156,14 @@ A buffer without an index has none."
                       (vector name (car place) (cdr place)))
                     entries))))))
     (nreverse entries)))
+
+(defun eca-context-imenu--name (name)
+  "Return an entry's NAME as it is, without properties.
+Python's mode with tree-sitter adds dots to \"(class)\" of one with members."
+  (let ((name (substring-no-properties name)))
+    (if (string-suffix-p ")..." name)
+        (substring name 0 -3)
+      name)))
 
 (defun eca-context-imenu--title-p (name)
   "Return non-nil if NAME is the title of a menu, and not that of a symbol."
