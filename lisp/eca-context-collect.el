@@ -34,6 +34,7 @@
 (require 'eca-context-flycheck)
 (require 'eca-context-flymake)
 
+(declare-function eca-context-module-files "ext:eca-context-module" (outcomes) t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (method params options) t)
 (declare-function eca-context-module-answer "ext:eca-context-module"
                   (id method params options facts) t)
@@ -316,18 +317,19 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
          file)))
 
 (defun eca-context-collect--files (outcomes)
-  "Return each file that an item of OUTCOMES, the facts of all features, names."
+  "Return each file that OUTCOMES, the facts of all features, name."
   (let ((seen (make-hash-table :test #'equal))
-        files)
+        (raw nil))
     (dolist (key '(:definitions :references :diagnostics))
       (dolist (outcome (plist-get outcomes key))
         (mapc (lambda (item)
                 (let ((file (eca-context-collect--item-file item)))
-                  (when (and file (not (gethash file seen)))
-                    (puthash file t seen)
-                    (push file files))))
-              (plist-get outcome :items))))
-    (nreverse files)))
+                  (when file (puthash file t seen))))
+              (plist-get outcome :items))
+        (when (or (plist-get outcome :raw) (plist-get outcome :rawJson))
+          (push outcome raw))))
+    (append (hash-table-keys seen)
+            (and raw (eca-context-module-files raw)))))
 
 (defun eca-context-collect--places (outcomes path facts)
   "Return what the module must know of the files that OUTCOMES name beside PATH.
@@ -352,9 +354,9 @@ cannot read from disk, which are added to those of FACTS."
                                   (plist-get outcomes :references)))
                   (delq nil
                         (mapcar (lambda (file)
-                                  (let ((buffer (eca-context-collect--visiting file opaque)))
+                                  (let ((buffer (eca-context-collect--visiting file unsaved)))
                                     (and buffer (eca-context-collect--text file buffer))))
-                                files))))))
+                                (and opaque files)))))))
 
 (defun eca-context-collect--visiting (file buffers)
   "Return which of BUFFERS visits FILE, under that name or its true one, or nil."

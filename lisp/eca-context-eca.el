@@ -20,7 +20,8 @@
 (declare-function eca--session-workspace-folders "ext:eca-util" (session) t)
 (defvar eca--sessions)
 
-(defconst eca-context-eca--methods '("editor/getContext" "editor/getDiagnostics")
+(defconst eca-context-eca--methods
+  '("editor/getContext" "editor/getDiagnostics" "editor/getDefinition" "editor/getReferences")
   "The requests that are answered here; all others are eca-emacs' own.")
 
 (defconst eca-context-eca--needed
@@ -147,13 +148,11 @@ The caller's lists stay as they are."
   (pcase-let ((`(,session . ,keys) arguments))
     (if (not (equal (plist-get keys :method) "initialize"))
         arguments
-      (let* ((editor '(:params :capabilities :codeAssistant :editor))
-             (keys (eca-context-eca--put keys (append editor '(:context))
-                                         (eca-context-eca--capabilities))))
-        (cons session
-              (if (member "diagnostics" eca-context-disabled-features)
-                  (eca-context-eca--put keys (append editor '(:diagnostics)) :json-false)
-                keys))))))
+      (cons session
+            (seq-reduce (pcase-lambda (keys `(,path . ,value))
+                          (eca-context-eca--put keys path value))
+                        (eca-context-eca--capabilities)
+                        keys)))))
 
 (defun eca-context-eca--put (plist path value)
   "Return a copy of PLIST with VALUE where the keys of PATH lead."
@@ -163,15 +162,20 @@ The caller's lists stay as they are."
                value)))
 
 (defun eca-context-eca--capabilities ()
-  "Return which features of `editor/getContext' are answered, a plist for JSON.
-A feature the user switched off is false, as is one that is not built."
-  (append
-   (mapcan (lambda (feature)
-             (list (intern (concat ":" feature))
-                   (if (member feature eca-context-disabled-features) :json-false t)))
-           '("symbolAtPosition" "documentSymbols" "definitions"))
-   (mapcan (lambda (key) (list key :json-false))
-           '(:documentation :references :workspace :enclosingSymbols))))
+  "Return what is answered: (PATH . VALUE) pairs for the keys of `initialize'.
+A feature that the user switched off is false, also if eca-emacs would answer."
+  (let ((editor '(:params :capabilities :codeAssistant :editor))
+        (value (lambda (feature)
+                 (if (member feature eca-context-disabled-features) :json-false t))))
+    (append
+     (mapcar (lambda (feature)
+               (cons (append editor (list :context (intern (concat ":" feature))))
+                     (funcall value feature)))
+             (remove "diagnostics" (mapcar #'car eca-context-collect-features)))
+     (mapcar (pcase-lambda (`(,key . ,feature))
+               (cons (append editor (list key)) (funcall value feature)))
+             '((:diagnostics . "diagnostics") (:definition . "definitions")
+               (:references . "references"))))))
 
 (provide 'eca-context-eca)
 ;;; eca-context-eca.el ends here

@@ -39,7 +39,11 @@
 A running server learns of it by \\[eca-restart]; it is not answered from now on."
   :type '(set (const :tag "Symbol at a position" "symbolAtPosition")
               (const :tag "Definitions" "definitions")
+              (const :tag "References" "references")
               (const :tag "Symbols of a document" "documentSymbols")
+              (const :tag "Symbols around a position" "enclosingSymbols")
+              (const :tag "Documentation" "documentation")
+              (const :tag "What is open in the editor" "workspace")
               (const :tag "Diagnostics" "diagnostics"))
   :group 'eca-context)
 

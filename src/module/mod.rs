@@ -3,6 +3,7 @@
 
 mod de;
 mod items;
+mod named;
 mod table;
 
 use std::panic;
@@ -90,6 +91,16 @@ fn answer<'e>(
         (_, Err(error)) => wire::unreadable_facts(&method, &options, &error, &id),
     };
     wire::frame(body).into_lisp(env)
+}
+
+/// Return the local files that the raw results of OUTCOMES name, a list of strings.
+///
+/// OUTCOMES is a list of outcomes about definitions or references, as in the
+/// facts; their items are not looked at.
+#[defun]
+fn files<'e>(env: &'e Env, outcomes: Value<'e>) -> Result<Value<'e>> {
+    let outcomes = de::from_lisp(outcomes).or_else(|e| bad_value(env, &e))?;
+    to_lisp(env, &Json::from(named::files(outcomes)))
 }
 
 /// Return which of ITEMS must be known wholly to answer by PLAN, or nil: all.
