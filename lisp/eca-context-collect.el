@@ -354,7 +354,7 @@ cannot read from disk, which are added to those of FACTS."
                                   (plist-get outcomes :references)))
                   (delq nil
                         (mapcar (lambda (file)
-                                  (let ((buffer (eca-context-collect--visiting file unsaved)))
+                                  (let ((buffer (eca-context-collect--visiting file opaque)))
                                     (and buffer (eca-context-collect--text file buffer))))
                                 (and opaque files)))))))
 

@@ -317,7 +317,7 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
       (let ((uri (guest-write (expand-file-name name folder) "word\n")))
         (should (equal (cons name (cases-test-symbol uri 0 1)) (list name "word" 0 0 4)))))))
 
-(ert-deftest cases-odd-names-are-no-fault ()
+(ert-deftest cases-a-name-may-be-odd ()
   (guest-with-folder folder
     (dolist (method '("editor/getContext" "editor/getDiagnostics"))
       (pcase-dolist (`(,uri ,code) `((,(concat "file://" folder "a%00b") "not-found")
@@ -333,7 +333,7 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                          (list uri code))))))
     (should-not (featurep 'tramp-sh))))
 
-(ert-deftest cases-roots-that-cannot-be-reached ()
+(ert-deftest cases-a-root-may-be-out-of-reach ()
   (guest-with-folder folder
     (let ((uri (guest-write (concat folder "a.txt") "word\n"))
           (inside `("/ssh:nohost.invalid:/p" ,folder nil)))
