@@ -182,9 +182,9 @@ FUNCTION nil only takes back what was to be called."
   "Return non-nil if no other function need be asked after OUTCOME."
   (and (equal (plist-get outcome :kind) "semantic")
        (member (plist-get outcome :status) '(nil "ok"))
-       (eca-context-job--found-p outcome)))
+       (eca-context-job-found-p outcome)))
 
-(defun eca-context-job--found-p (outcome)
+(defun eca-context-job-found-p (outcome)
   "Return non-nil if OUTCOME holds any item, as such or in a raw result."
   (let ((raw (plist-get outcome :raw)))
     (or (> (length (plist-get outcome :items)) 0)

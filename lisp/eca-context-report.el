@@ -27,8 +27,7 @@
                   (id method params options facts) t)
 (declare-function eca-context-module-version "ext:eca-context-module" () t)
 
-(defconst eca-context-report--features
-  '("symbolAtPosition" "definitions" "documentSymbols" "diagnostics")
+(defconst eca-context-report--features (mapcar #'car eca-context-collect-features)
   "What can be asked, in the order of the sections.")
 
 (defvar-local eca-context-report--source nil
@@ -264,14 +263,19 @@ TIMES is kept in it."
         ("symbolAtPosition" (eca-context-report--insert-place
                              (plist-get result :uri) (plist-get value :range) 1
                              (plist-get value :text) (plist-get value :context)))
-        ("documentSymbols" (eca-context-report--insert-symbols
-                            (plist-get result :uri) value 1))
-        ("definitions" (dolist (item value)
-                         (eca-context-report--insert-place
-                          (plist-get item :uri) (plist-get item :range) 1
-                          (eca-context-report--label item)
-                          (plist-get item :role) (plist-get item :container)
-                          (plist-get item :preview))))
+        ((or "documentSymbols" "enclosingSymbols")
+         (eca-context-report--insert-symbols (plist-get result :uri) value 1))
+        ((or "definitions" "references")
+         (dolist (item value)
+           (eca-context-report--insert-place
+            (plist-get item :uri) (plist-get item :range) 1 (eca-context-report--label item)
+            (if (plist-get item :declaration) "declaration" (plist-get item :role))
+            (plist-get item :container) (plist-get item :preview))))
+        ("documentation"
+         (dolist (item value)
+           (insert "  " (plist-get item :role) "\n"
+                   (replace-regexp-in-string "^" "    " (plist-get item :value)) "\n")))
+        ("workspace" (eca-context-report--insert-workspace value))
         ("diagnostics" (dolist (item value)
                          (eca-context-report--insert-place
                           (plist-get item :uri) (plist-get item :range) 1
@@ -279,6 +283,23 @@ TIMES is kept in it."
                           (plist-get item :severity) (plist-get item :source)
                           (plist-get item :message))))))
      ((null unavailable) (insert "  nothing\n")))))
+
+(defun eca-context-report--insert-workspace (workspace)
+  "Insert WORKSPACE, what the user has open."
+  (dolist (root (plist-get workspace :roots))
+    (insert "  root  " (plist-get root :name) "\n"))
+  (dolist (file (plist-get workspace :openFiles))
+    (let ((uri (plist-get file :uri)))
+      (eca-context-report--insert-place
+       uri '(:start (:line 0 :character 0)) 1
+       (file-name-nondirectory (or (eca-context-uri-to-path uri) uri))
+       (and (equal uri (plist-get workspace :currentFile)) "current")
+       (and (plist-get file :visible) "visible")
+       (and (plist-get file :modified) "unsaved"))))
+  (when-let ((selection (plist-get workspace :selection)))
+    (eca-context-report--insert-place
+     (plist-get selection :uri) (plist-get selection :range) 1
+     (concat "selection " (eca-context-report--label selection)) (plist-get selection :text))))
 
 (defun eca-context-report--label (item)
   "Return a short name of where ITEM is, lines and characters from 0."
@@ -403,8 +424,11 @@ It took MILLISECONDS."
       (lambda (outcome)
         (format "%s, %s" (plist-get outcome :provider)
                 (if (equal (plist-get outcome :status) "ok")
-                    (format "%s, %d found" (plist-get outcome :kind)
-                            (length (plist-get outcome :items)))
+                    (format "%s, %s" (plist-get outcome :kind)
+                            (let ((n-items (length (plist-get outcome :items))))
+                              (if (and (= n-items 0) (eca-context-job-found-p outcome))
+                                  "something found"
+                                (format "%d found" n-items))))
                   (format "%s: %s" (plist-get outcome :status)
                           (or (plist-get outcome :reason) "no reason given")))))
       said
