@@ -59,25 +59,26 @@
 (defun eca-context-xref--outcome (function ask)
   "Return ASK's outcome for the backend that FUNCTION names, or nil.
 A fault of either is an outcome, too."
-  (condition-case err
-      (let ((backend (if (eq function 'etags--xref-backend) 'etags (funcall function))))
-        (and backend
-             (not (memq backend eca-context-xref--servers))
-             (eca-context-xref--guarded (lambda () (funcall ask backend)))))
-    (inhibited-interaction
-     (list :provider (eca-context-xref--provider function) :kind "unknown" :status "would-prompt"
-           :reason (if (project-current)
-                       "it wanted to ask the user"
-                     "it wanted to ask the user, for the file is in no project")))
-    ((error quit)
-     (list :provider (eca-context-xref--provider function) :kind "unknown" :status "error"
-           :reason (error-message-string err)))))
+  (let ((backend nil))
+    (condition-case err
+        (progn
+          (setq backend (if (eq function 'etags--xref-backend) 'etags (funcall function)))
+          (and backend
+               (not (memq backend eca-context-xref--servers))
+               (eca-context-xref--guarded (lambda () (funcall ask backend)))))
+      (inhibited-interaction
+       (list :provider (eca-context-xref--provider (or backend function)) :kind "unknown"
+             :status "would-prompt"
+             :reason (if (project-current)
+                         "it wanted to ask the user"
+                       "it wanted to ask the user, for the file is in no project")))
+      ((error quit)
+       (list :provider (eca-context-xref--provider (or backend function)) :kind "unknown"
+             :status "error" :reason (error-message-string err))))))
 
 (defun eca-context-xref--provider (backend)
   "Return how BACKEND, or the function that names it, is called in an answer."
-  (format "xref %s" (cond ((eq backend 'etags--xref-backend) 'etags)
-                          ((symbolp backend) backend)
-                          (t "backend"))))
+  (format "xref %s" (if (symbolp backend) backend "backend")))
 
 (defun eca-context-xref--kind (backend)
   "Return the provenance of the definitions of BACKEND."
