@@ -42,8 +42,9 @@ test-lisp: setup build test-rust
 bench: setup build ## Measure against Lisp on each of EMACSES, a table and one line a figure
 	@benches/run.sh
 
-soak: setup build ## Ask 5,000 times with edits between: nothing may grow
-	SOAK_REQUESTS=5000 ERT_MAX_SECONDS=1200 ERT_OUT=.test/soak tests/run-ert.sh tests/flow-test.el
+soak: setup build ## Ask thousands of times with edits between: nothing may grow
+	SOAK_REQUESTS=5000 STORM_REQUESTS=1000 ERT_MAX_SECONDS=1200 ERT_OUT=.test/soak \
+	  tests/run-ert.sh tests/flow-test.el tests/storm-test.el
 	@grep -h "^soak:" .test/soak/*.log
 
 test-schema: setup test-rust test-lisp ## Validate every answer of the tests by docs/schema.json
