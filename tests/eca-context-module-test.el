@@ -74,6 +74,17 @@ MORE are items that cannot be read."
                   :documentSymbols ((:provider "imenu" :kind "textual" :status "ok" :items nil))))))
     (should (string-match-p "\"documentSymbols\":\\[\\]" frame))))
 
+(ert-deftest eca-context-module-reads-what-wraps-a-string ()
+  (dolist (encoding '("utf-8" "utf-16" "utf-32" "odd" nil))
+    (let ((body (eca-context-module-test-body
+                 (eca-context-module-answer
+                  1 "editor/getContext" '(:include ["documentSymbols"]) nil
+                  `(:document (:path "/f")
+                    :documentSymbols ((:provider "p" :kind "semantic" :status "ok" :raw []
+                                       :encoding ,encoding)))))))
+      (should-not (alist-get 'error body))
+      (should (equal (alist-get 'documentSymbols (alist-get 'result body)) [])))))
+
 (ert-deftest eca-context-module-first-key-of-a-plist-counts ()
   (should (equal (plist-get (eca-context-module-plan
                              "editor/getContext" '(:limit 3 :limit 5 :limit "x") nil)

@@ -451,6 +451,15 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
         self.integer(u32::MAX, visitor)
     }
 
+    /// A type that only wraps another one reads as that one.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
     /// What nobody wants is not walked.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {
         visitor.visit_unit()
@@ -458,7 +467,7 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
 
     forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u16 u128 f32 f64 char bytes unit unit_struct
-        newtype_struct tuple tuple_struct enum identifier
+        tuple tuple_struct enum identifier
     }
 }
 
