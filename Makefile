@@ -49,7 +49,7 @@ soak: setup build ## Ask thousands of times with edits between: nothing may grow
 
 test-schema: setup test-rust test-lisp ## Validate every answer of the tests by docs/schema.json
 	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md \
-	  "$(target_dir)/tmp/answers.jsonl" .test/answers.jsonl
+	  "$(target_dir)/tmp/answers.jsonl" "$(target_dir)/tmp/answers-random.jsonl" .test/answers.jsonl
 
 schema: ## Rewrite docs/schema.json from the types
 	ECA_CONTEXT_WRITE_SCHEMA=1 $(CARGO) test --locked --features schema --test schema
