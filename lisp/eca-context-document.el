@@ -35,6 +35,8 @@ that way."
   (with-current-buffer buffer
     (and (not (buffer-modified-p))
          (not (verify-visited-file-modtime buffer))
+         ;; A pipe that took its place would be waited for, a folder has no text.
+         (file-regular-p buffer-file-name)
          (file-readable-p buffer-file-name)
          (progn
            (when (and (fboundp 'auto-revert-handler)

@@ -69,7 +69,7 @@ Case does not matter if FOLDS.  The symbol `none': no table is there."
       (let ((table (pop tables)))
         (unless (member table seen)
           (push table seen)
-          (when (or (get-file-buffer table) (file-readable-p table))
+          (when (or (get-file-buffer table) (eca-context-etags--readable-p table))
             (setq is-there t)
             (eca-context-etags--in table
               (lambda ()
@@ -79,12 +79,16 @@ Case does not matter if FOLDS.  The symbol `none': no table is there."
                   (cl-pushnew tag tags :test #'equal))))))))
     (if is-there (nreverse tags) 'none)))
 
+(defun eca-context-etags--readable-p (table)
+  "Return non-nil if the file TABLE can be read; a pipe would be waited for."
+  (and (file-regular-p table) (file-readable-p table)))
+
 (defun eca-context-etags--in (table function)
   "Call FUNCTION in a temporary buffer with the text of TABLE."
   (declare (indent 1))
   (let ((buffer (get-file-buffer table)))
     (with-temp-buffer
-      (if (file-readable-p table)
+      (if (eca-context-etags--readable-p table)
           (insert-file-contents table)
         (insert (with-current-buffer buffer
                   (save-restriction

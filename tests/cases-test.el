@@ -429,6 +429,33 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                        '(:returned 100 :total 300))))
       (should (= (length (buffer-list)) (1+ buffers))))))
 
+(ert-deftest cases-c36-a-visited-file-that-is-none-any-more ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.txt" folder))
+           (other (expand-file-name "b.txt" folder))
+           (uri (guest-write file "here\n")))
+      (with-current-buffer (find-file-noselect file) (cases-test-mode))
+      (dolist (replace (list (lambda () (make-directory file))
+                             (lambda () (delete-directory file) (call-process "mkfifo" nil nil nil file))
+                             (lambda ()
+                               (delete-file file)
+                               (make-symbolic-link "/dev/zero" file))
+                             (lambda () (delete-file file))))
+        (when (file-regular-p file)
+          (delete-file file))
+        (funcall replace)
+        (call-process "mkfifo" nil nil nil other)
+        ;; What the editor has is what is asked about; a pipe has a place, and no text.
+        (let* ((cases-test-places (list (cons file 1) (cons other 1)))
+               (result (cases-test-result (list :uri uri :position '(:line 0 :character 0)))))
+          (should (equal (mapcar (lambda (place) (plist-get place :preview))
+                                 (plist-get result :definitions))
+                         '("here" nil)))
+          (should (equal (plist-get result :symbolAtPosition)
+                         '(:text "here" :range (:start (:line 0 :character 0)
+                                                       :end (:line 0 :character 4))
+                                 :context "code" :preview "here"))))))))
+
 (ert-deftest cases-a-place-in-unsaved-text ()
   (guest-with-folder folder
     (let* ((file (expand-file-name "a.txt" folder))
