@@ -18,7 +18,17 @@
 (defun eca-context-position--units (beg end)
   "Return the UTF-16 units between BEG and END on one line.
 A BOM at the start of the buffer and CRs count nothing."
-  (let ((units (- end beg))
+  (let ((n-chars (- end beg)))
+    (if (and (= n-chars (- (position-bytes end) (position-bytes beg)))
+             (not (string-search "\r" (buffer-substring-no-properties beg end))))
+        n-chars
+      (- (+ n-chars (eca-context-position--excess beg end))
+         (if (and (= beg (point-min)) (eq (char-after beg) #xfeff)) 1 0)))))
+
+(defun eca-context-position--excess (beg end)
+  "Return how many units more than characters lie between BEG and END.
+What counts two or nothing comes in runs; many runs are counted otherwise."
+  (let ((excess 0)
         (n-runs 0))
     (save-excursion
       (goto-char beg)
@@ -31,17 +41,15 @@ A BOM at the start of the buffer and CRs count nothing."
                 end)
                (< (point) end))
         (let ((from (point)))
-          (setq units (cond ((> (setq n-runs (1+ n-runs)) 8)
-                             (goto-char end)
-                             (- (+ units (eca-context-position-units-of
-                                          (buffer-substring-no-properties from end)))
-                                (- end from)))
-                            ((zerop (skip-chars-forward "\r" end))
-                             (+ units (skip-chars-forward "\U00010000-\U0010ffff" end)))
-                            (t (- units (- (point) from))))))))
-    (if (and (= beg (point-min)) (< beg end) (eq (char-after beg) #xfeff))
-        (1- units)
-      units)))
+          (setq excess (cond ((> (setq n-runs (1+ n-runs)) 8)
+                              (goto-char end)
+                              (- (+ excess (eca-context-position-units-of
+                                            (buffer-substring-no-properties from end)))
+                                 (- end from)))
+                             ((zerop (skip-chars-forward "\r" end))
+                              (+ excess (skip-chars-forward "\U00010000-\U0010ffff" end)))
+                             (t (- excess (- (point) from))))))))
+    excess))
 
 (defun eca-context-position-units-of (string)
   "Return how many UTF-16 units STRING takes, its CRs none."
