@@ -61,7 +61,7 @@ What counts two or nothing comes in runs; many runs are counted otherwise."
        (- (length string) (length (delete ?\r string))))))
 
 (defun eca-context-position--forward (units end)
-  "Go forward by at most UNITS on one line, as far as that goes, not beyond END."
+  "Go forward by at most UNITS on one line, not beyond END."
   (let ((step (max 64 units))
         beyond)
     ;; By as many characters as UNITS, for those there must be, but for CRs; then halve what is too far.
