@@ -1,60 +1,81 @@
 //! Facts become the answer: merge, order, dedupe, cut, and say what was cut. It knows no editor.
 
-use std::rc::Rc;
+use std::collections::HashMap;
+
+use lsp_types::PositionEncodingKind;
 
 use super::context::{
-    Code, Context, Diagnostic, Diagnostics, Document, Provenance, ProvenanceKind, Symbol,
-    Truncation, Unavailable, from_word,
+    Code, Context, Document, DocumentSymbol, EnclosingSymbol, Location, Locations,
+    OneBasedLocation, ProvenanceKind, Reference, Status, Symbol, Truncation, Unavailable,
+    from_word,
 };
-use super::diagnostics::{self, Near};
-use super::facts::{DiagnosticFact, DocumentFacts, Fact, Facts, Outcome, Trouble};
-use super::lines::{Lines, snap, trimmed, utf16_len};
-use super::locations::{MAX_PREVIEW_CHARS, locations};
-use super::plan::{BUILT, DIAGNOSTICS, FEATURES, Plan};
+use super::facts::{DocumentFacts, EnclosingFact, Facts, IndexEntry, Outcome, Trouble};
+use super::lines::{Lines, identifier, trimmed};
+use super::locations::{self, Eyes, Found, MAX_PREVIEW_CHARS, Place};
+use super::outcomes::{entry, merge, refusal};
+use super::plan::{Method, Plan};
 use super::position::{Position, Range};
-use super::{symbols, uri};
+use super::raw::List;
+use super::{documentation, enclosing, outline, symbols, uri, workspace};
+
+pub use super::problems::assemble_diagnostics;
 
 /// The answer to `editor/getContext` that follows from `facts`.
 pub fn assemble(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Context {
-    let asked = facts.document.as_ref().map(|d| d.path.clone()).unwrap_or_default();
     let mut out = Context {
         uri: asked_uri(plan, facts.document.as_ref()),
         document: facts.document.as_ref().map(document),
         ..Context::default()
     };
-    let Facts { trouble, position, position_trouble, occurrences, .. } = &facts;
-    let (trouble, position_trouble) = (trouble.clone(), position_trouble.clone());
-    let (position, occurrences) = (*position, *occurrences);
-    let mut symbol = Some(facts.symbol_at_position);
-    let mut definitions = Some(facts.definitions);
-    let mut document_symbols = Some(facts.document_symbols);
-    let needs_position = |name: &str| name != "documentSymbols";
+    let asked = facts.document.as_ref().map(|d| d.path.clone()).unwrap_or_default();
+    let language = facts.document.as_ref().and_then(|d| d.language_id.clone());
+    let spell = |file: &str| spelling(plan, &asked, file, lines);
+    let name = asked_name(plan, &facts, &asked, lines);
+    let eyes = Eyes { lines, asked: &asked, name: name.as_deref(), spell: &spell };
+    let limit = plan.limit as usize;
+
+    // The tree of the asked file, from whichever feature told it: places in it have their containers.
+    let mut tree = Vec::new();
+    let mut tree_is_semantic = false;
+    let mut found = HashMap::new();
+    let Facts { trouble, position, position_trouble, occurrences, .. } = facts;
+    let mut symbol_facts = facts.symbol_at_position;
+    let mut definition_facts = facts.definitions;
+    let mut reference_facts = facts.references;
+    let mut index_facts = facts.document_symbols;
+    let mut enclosing_facts = facts.enclosing_symbols;
+    let mut text_facts = facts.documentation;
+    let mut workspace_facts = facts.workspace;
     for name in &plan.include {
         if let Some(refusal) = refusal(plan, name) {
             out.unavailable.push(refusal);
             continue;
         }
-        if let Some(trouble) = &trouble {
+        // What is wrong with the file says nothing about the workspace.
+        if let Some(trouble) = &trouble
+            && (name != WORKSPACE || workspace_facts.is_empty())
+        {
             out.unavailable.push(entry(name, trouble));
             continue;
         }
-        if needs_position(name) {
-            if position.is_none() {
-                let fallback = Trouble {
-                    code: "no-position".into(),
-                    reason: "no position was given and the editor has none here".into(),
-                    retry: false,
-                };
-                let trouble = position_trouble.as_ref().unwrap_or(&fallback);
-                out.unavailable.push(entry(name, trouble));
+        let at = if needs_position(name) {
+            let Some(at) = position else {
+                out.unavailable.push(entry(name, &no_position(position_trouble.as_ref())));
                 continue;
-            }
+            };
             out.position = position;
             out.occurrences = occurrences.filter(|n| *n > 1);
-        }
+            at
+        } else {
+            Position::default()
+        };
         match name.as_str() {
             "symbolAtPosition" => {
-                let merged = merge(name, symbol.take().unwrap_or_default(), &mut out);
+                let outcomes = std::mem::take(&mut symbol_facts);
+                let merged = merge(name, outcomes, &mut out, |outcome| List {
+                    items: outcome.items,
+                    n_unread: 0,
+                });
                 let preview = |range: Range| {
                     lines.line(&asked, range.start.line).map(|t| trimmed(&t, MAX_PREVIEW_CHARS))
                 };
@@ -68,183 +89,241 @@ pub fn assemble(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Context {
                 });
             }
             "definitions" => {
-                let spell = |file: &str| spelling(plan, &asked, file, lines);
-                if let Some(items) = merge(name, definitions.take().unwrap_or_default(), &mut out) {
-                    let mut found = locations(items, lines, &spell);
-                    let total = found.len();
-                    if total > plan.limit as usize {
-                        found.truncate(plan.limit as usize);
-                        let cut = Truncation { returned: found.len(), total };
-                        out.truncated.insert(name.clone(), cut);
+                let outcomes = std::mem::take(&mut definition_facts);
+                let places = merge(name, outcomes, &mut out, |o| locations::definitions(o, &eyes));
+                let places = places.map(|places| locations::locations(places, &eyes));
+                found.extend(places.map(|places| ("definitions", places)));
+            }
+            "references" => {
+                let outcomes = std::mem::take(&mut reference_facts);
+                let places = merge(name, outcomes, &mut out, |o| locations::references(o, &eyes));
+                found.extend(places.map(|places| ("references", sorted(places, &eyes))));
+            }
+            "documentSymbols" => {
+                let outcomes = std::mem::take(&mut index_facts);
+                let merged = merge(name, outcomes, &mut out, |o| symbol_tree(o, &asked, lines));
+                if let Some(symbols) = merged {
+                    let symbols = symbols::joined(symbols);
+                    if !tree_is_semantic {
+                        tree.clone_from(&symbols);
+                        tree_is_semantic = is_semantic(&out, name);
                     }
-                    out.definitions = Some(found);
+                    out.document_symbols = Some(symbols);
                 }
             }
-            _ => {
-                let facts = document_symbols.take().unwrap_or_default();
-                if let Some(items) = merge(name, facts, &mut out) {
-                    let mut tree = symbols::tree(items, &asked, lines);
-                    if let Some(cut) = symbols::cut(&mut tree, plan.limit as usize) {
-                        out.truncated.insert(name.clone(), cut);
-                    }
-                    out.document_symbols = Some(tree);
-                }
-            }
-        }
-    }
-    out
-}
-
-/// The answer to `editor/getDiagnostics` that follows from `facts`.
-pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Diagnostics {
-    let asked = facts.document.as_ref().map(|d| d.path.clone()).unwrap_or_default();
-    let mut out = Diagnostics {
-        document: facts.document.as_ref().filter(|_| plan.uri.is_some()).map(document),
-        ..Diagnostics::default()
-    };
-    let mut items = Vec::new();
-    match (refusal(plan, DIAGNOSTICS), &facts.trouble) {
-        (Some(refusal), _) => out.unavailable.push(refusal),
-        (None, Some(trouble)) => out.unavailable.push(entry(DIAGNOSTICS, trouble)),
-        (None, None) => {
-            let mut fresh = Vec::new();
-            let mut answered = false;
-            for outcome in facts.diagnostics {
-                if outcome.status == "ok" {
-                    answered = true;
-                    fresh.push(outcome.fresh);
-                    out.unavailable.extend(unread(DIAGNOSTICS, &outcome));
-                    items.extend(outcome.items.into_iter().map(|mut item| {
-                        if item.file.is_empty()
-                            || (item.file != asked
-                                && lines.identity(&item.file) == lines.identity(&asked))
-                        {
-                            item.file.clone_from(&asked);
-                        }
-                        if !outcome.exact || item.file != asked {
-                            item.range = clamped(item.range, &item.file, lines);
-                        }
-                        item
-                    }));
-                } else {
-                    out.unavailable.push(failure(DIAGNOSTICS, &outcome));
-                }
-            }
-            if answered {
-                // That one checker is not for such files is no news beside what another one says.
-                out.unavailable.retain(|entry| entry.code != Code::NoProvider);
-                out.fresh = if fresh.contains(&Some(false)) || !out.unavailable.is_empty() {
-                    Some(false)
-                } else if fresh.contains(&None) {
-                    None
-                } else {
-                    Some(true)
-                };
-                for entry in &mut out.unavailable {
-                    entry.code = Code::Partial;
-                    entry.retry = true;
-                }
-            } else if out.unavailable.is_empty() {
-                out.unavailable.push(Unavailable {
-                    capability: DIAGNOSTICS.into(),
-                    code: Code::NoProvider,
-                    reason: match plan.uri {
-                        Some(_) => "no checker is active in this file".into(),
-                        None => "no checker is active in an open file of the workspace".into(),
-                    },
-                    retry: false,
+            "enclosingSymbols" => {
+                let outcomes = std::mem::take(&mut enclosing_facts);
+                let mut whole = Vec::new();
+                let merged = merge(name, outcomes, &mut out, |outcome| {
+                    enclosing_chain(outcome, at, &asked, lines, &mut whole)
                 });
+                if !tree_is_semantic && !whole.is_empty() {
+                    tree = whole;
+                    tree_is_semantic = is_semantic(&out, name);
+                }
+                // Several chains are several views of one place: the first is the best.
+                let chain = merged.map(|chains| chains.into_iter().next().unwrap_or_default());
+                out.enclosing_symbols = chain;
             }
-        }
-    }
-    items.retain(|d| !lines.is_excluded(&d.file));
-    let mut items = diagnostics::unique(items);
-    out.total = items.len() + facts.diagnostics_omitted.total;
-    if let Some(least) = plan.min_severity {
-        items.retain(|d| d.severity as u8 <= least);
-    }
-    let near = plan.position().map(Near::Position).or(plan.range.map(Near::Range));
-    let keys: Vec<(Range, u8)> = items.iter().map(|d| (d.range, d.severity as u8)).collect();
-    let mut chosen: Vec<usize> = match near {
-        Some(near) => diagnostics::near(&keys, near, plan.max_distance),
-        None => (0..items.len()).collect(),
-    };
-    let limit = plan.limit as usize;
-    let total = chosen.len() + facts.diagnostics_omitted.passed;
-    if total > limit {
-        out.truncated.insert(DIAGNOSTICS.into(), Truncation { returned: limit, total });
-        if plan.position().is_none() {
-            // Not ordered by nearness: the most severe stay, in file order.
-            chosen.sort_by_key(|&item_idx| (keys[item_idx].1, item_idx));
-            chosen.truncate(limit);
-            chosen.sort_unstable();
-        }
-        chosen.truncate(limit);
-    }
-    let mut last: Option<(String, Rc<str>)> = None;
-    let mut items: Vec<Option<DiagnosticFact>> = items.into_iter().map(Some).collect();
-    out.diagnostics.reserve(chosen.len());
-    for item_idx in chosen {
-        let Some(d) = items[item_idx].take() else { continue };
-        // In file order: one file's items stand together.
-        let uri = match &last {
-            Some((file, uri)) if *file == d.file => Rc::clone(uri),
+            "documentation" => {
+                let outcomes = std::mem::take(&mut text_facts);
+                let merged = merge(name, outcomes, &mut out, |outcome| {
+                    documentation::texts(outcome, language.as_deref())
+                });
+                out.documentation = merged.map(documentation::chosen);
+            }
             _ => {
-                let uri: Rc<str> = spelling(plan, &asked, &d.file, lines).into();
-                last = Some((d.file, Rc::clone(&uri)));
-                uri
+                let outcomes = std::mem::take(&mut workspace_facts);
+                let merged = merge(name, outcomes, &mut out, |outcome| List {
+                    items: outcome.items,
+                    n_unread: 0,
+                });
+                if let Some(items) = merged {
+                    let fact = items.into_iter().next().unwrap_or_default();
+                    let (workspace, cut) = workspace::workspace(fact, limit, lines, &spell);
+                    out.workspace = Some(workspace);
+                    out.truncated.extend(cut.map(|cut| ("openFiles".into(), cut)));
+                }
             }
-        };
-        out.diagnostics.push(Diagnostic {
-            uri,
-            severity: d.severity,
-            source: d.source.map(diagnostics::tool_name),
-            code: d.code,
-            range: d.range,
-            message: d.message,
-            distance: near.map(|near| diagnostics::distance(d.range, near)),
-        });
+        }
     }
-    if plan.not_checked && out.diagnostics.is_empty() {
-        let reason = match (out.unavailable.first(), out.fresh) {
-            (Some(entry), _) => entry.reason.clone(),
-            (None, Some(false)) => "the checkers have not spoken about the present text".into(),
-            _ => return out,
-        };
-        let uri = asked_uri(plan, facts.document.as_ref())
-            .or_else(|| facts.root.as_deref().map(uri::from_path))
-            .unwrap_or_default();
-        out.diagnostics.push(diagnostics::not_checked(uri, &reason));
-    }
+    let separator = separator(language.as_deref());
+    let [definitions, references] = ["definitions", "references"].map(|name| {
+        let mut found = found.remove(name)?;
+        // What a pattern suggests has no place in what a language service knows.
+        if tree_is_semantic || !is_semantic(&out, name) {
+            add_containers(&mut found, &tree, separator);
+        }
+        Some(found)
+    });
+    out.definitions = definitions.map(|found| found.into_iter().map(|f| f.location).collect());
+    out.references = references.map(|found| found.into_iter().map(reference).collect());
+    cut(&mut out, limit);
     out
 }
 
-/// A range that a checker gave beyond the end of its line, or within a surrogate pair, is brought
-/// back onto the text.
-fn clamped(range: Range, path: &str, lines: &dyn Lines) -> Range {
-    let Some(n_lines) = lines.n_lines(path) else { return range };
-    let clamp = |p: Position| {
-        let line = p.line.min(n_lines.saturating_sub(1));
-        match lines.line(path, line) {
-            Some(text) if p.line > line => Position::new(line, utf16_len(&text)),
-            Some(text) => Position::new(line, snap(&text, p.character)),
-            None if p.line > line => Position::new(line, 0),
-            None => p,
-        }
-    };
-    let (start, end) = (clamp(range.start), clamp(range.end));
-    // A problem past the end of its line is shown on the last character.
-    let lost = start == end && range.start != range.end;
-    let start = if lost && start.character > 0 {
-        let text = lines.line(path, start.line).unwrap_or_default();
-        Position::new(start.line, snap(&text, start.character - 1))
+/// The answer to `editor/getDefinition` or `editor/getReferences` that follows from `facts`.
+pub fn assemble_locations(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Locations {
+    let asked = facts.document.as_ref().map(|d| d.path.clone()).unwrap_or_default();
+    let spell = |file: &str| spelling(plan, &asked, file, lines);
+    let asked_name = asked_name(plan, &facts, &asked, lines);
+    let eyes = Eyes { lines, asked: &asked, name: asked_name.as_deref(), spell: &spell };
+    let feature = plan.include.first().map(String::as_str).unwrap_or_default();
+    let obstacle = refusal(plan, feature)
+        .or_else(|| facts.trouble.as_ref().map(|trouble| entry(feature, trouble)))
+        .or_else(|| {
+            let trouble = no_position(facts.position_trouble.as_ref());
+            facts.position.is_none().then(|| entry(feature, &trouble))
+        });
+    if let Some(obstacle) = obstacle {
+        return refused(&obstacle);
+    }
+    let mut out = Context::default();
+    let found = if plan.method == Method::GetDefinition {
+        merge(feature, facts.definitions, &mut out, |o| locations::definitions(o, &eyes))
+            .map(|places| locations::locations(places, &eyes))
     } else {
-        start
+        merge(feature, facts.references, &mut out, |o| locations::references(o, &eyes))
+            .map(|places| sorted(places, &eyes))
     };
-    Range { start, end: end.max(start) }
+    let Some(mut found) = found else {
+        return out.unavailable.first().map(refused).unwrap_or_default();
+    };
+    if plan.include_declaration == Some(false) {
+        found.retain(|found| found.declaration != Some(true));
+    }
+    let reasons: Vec<_> = out.unavailable.into_iter().map(|entry| entry.reason).collect();
+    let one_based = |found: Found| OneBasedLocation {
+        uri: found.location.uri,
+        range: found.location.range.into(),
+        preview: found.location.preview,
+        role: (plan.method == Method::GetDefinition).then_some(found.location.role),
+    };
+    Locations {
+        status: Status::Success,
+        locations: Some(found.into_iter().map(one_based).collect()),
+        message: (!reasons.is_empty()).then(|| reasons.join("; ")),
+    }
 }
 
-fn document(facts: &DocumentFacts) -> Document {
+/// What the two older methods answer where there are no locations.
+fn refused(obstacle: &Unavailable) -> Locations {
+    let status = match obstacle.code {
+        Code::Starting => Status::Starting,
+        Code::NoProvider | Code::UnsupportedByProvider | Code::Install => Status::NoServer,
+        _ => Status::Error,
+    };
+    Locations { status, locations: None, message: Some(obstacle.reason.clone()) }
+}
+
+const WORKSPACE: &str = "workspace";
+
+fn needs_position(feature: &str) -> bool {
+    !matches!(feature, "documentSymbols" | WORKSPACE)
+}
+
+fn no_position(trouble: Option<&Trouble>) -> Trouble {
+    trouble.cloned().unwrap_or_else(|| Trouble {
+        code: "no-position".into(),
+        reason: "no position was given and the editor has none here".into(),
+        retry: false,
+    })
+}
+
+/// The name that was asked about: as the request says, as a provider found it, or as the line reads.
+fn asked_name(plan: &Plan, facts: &Facts, asked: &str, lines: &dyn Lines) -> Option<String> {
+    let found = facts.symbol_at_position.iter().find_map(|outcome| outcome.items.first());
+    plan.symbol.clone().or_else(|| found.map(|symbol| symbol.text.clone())).or_else(|| {
+        let at = facts.position?;
+        identifier(&lines.line(asked, at.line)?, at.character)
+    })
+}
+
+fn sorted(places: Vec<Place>, eyes: &Eyes) -> Vec<Found> {
+    let mut found = locations::locations(places, eyes);
+    locations::sort(&mut found);
+    found
+}
+
+fn symbol_tree(
+    outcome: Outcome<IndexEntry>,
+    path: &str,
+    lines: &dyn Lines,
+) -> List<DocumentSymbol> {
+    let encoding = outcome.encoding.unwrap_or(PositionEncodingKind::UTF16);
+    let mut tree = outline::tree(outcome.raw, &encoding, path, lines);
+    tree.items.extend(symbols::tree(outcome.items, path, lines));
+    tree
+}
+
+/// One chain, if there is something in it; the tree that it is from is left in `tree`.
+fn enclosing_chain(
+    outcome: Outcome<EnclosingFact>,
+    at: Position,
+    path: &str,
+    lines: &dyn Lines,
+    tree: &mut Vec<DocumentSymbol>,
+) -> List<Vec<EnclosingSymbol>> {
+    let encoding = outcome.encoding.unwrap_or(PositionEncodingKind::UTF16);
+    let List { items, n_unread } = outline::tree(outcome.raw, &encoding, path, lines);
+    let mut chain = enclosing::of_tree(&items, at);
+    chain.extend(enclosing::of_facts(outcome.items, at));
+    if tree.is_empty() {
+        *tree = items;
+    }
+    List { items: if chain.is_empty() { Vec::new() } else { vec![chain] }, n_unread }
+}
+
+fn is_semantic(out: &Context, feature: &str) -> bool {
+    out.provenance.get(feature).is_some_and(|p| p.kind == ProvenanceKind::Semantic)
+}
+
+/// Adds the containers of places in the asked file, whose symbols are `tree`.
+fn add_containers(found: &mut [Found], tree: &[DocumentSymbol], separator: &str) {
+    for Found { location: Location { container, range, .. }, is_in_asked_file, .. } in found {
+        if *is_in_asked_file && container.is_none() {
+            *container = enclosing::container(tree, *range, separator);
+        }
+    }
+}
+
+/// What stands between the parts of a qualified name.
+fn separator(language: Option<&str>) -> &'static str {
+    match language {
+        Some("c" | "cpp" | "rust" | "php" | "perl" | "ruby") => "::",
+        _ => ".",
+    }
+}
+
+fn reference(found: Found) -> Reference {
+    let Location { uri, range, preview, container, modified, .. } = found.location;
+    Reference { uri, range, preview, container, declaration: found.declaration, modified }
+}
+
+/// Cuts each list of `out` to `limit` items, and says so.
+fn cut(out: &mut Context, limit: usize) {
+    fn list<T>(list: &mut Option<Vec<T>>, limit: usize) -> Option<Truncation> {
+        let list = list.as_mut().filter(|list| list.len() > limit)?;
+        let total = list.len();
+        list.truncate(limit);
+        Some(Truncation { returned: limit, total })
+    }
+    let cuts = [
+        ("definitions", list(&mut out.definitions, limit)),
+        ("references", list(&mut out.references, limit)),
+        (
+            "documentSymbols",
+            out.document_symbols.as_mut().and_then(|tree| symbols::cut(tree, limit)),
+        ),
+        ("enclosingSymbols", list(&mut out.enclosing_symbols, limit)),
+        ("documentation", list(&mut out.documentation, limit)),
+    ];
+    for (name, cut) in cuts {
+        out.truncated.extend(cut.map(|cut| (name.into(), cut)));
+    }
+}
+
+pub(crate) fn document(facts: &DocumentFacts) -> Document {
     Document {
         language_id: facts.language_id.clone(),
         line_count: facts.line_count,
@@ -254,12 +333,12 @@ fn document(facts: &DocumentFacts) -> Document {
     }
 }
 
-fn asked_uri(plan: &Plan, document: Option<&DocumentFacts>) -> Option<String> {
+pub(crate) fn asked_uri(plan: &Plan, document: Option<&DocumentFacts>) -> Option<String> {
     plan.uri.clone().or_else(|| document.map(|d| uri::from_path(&d.path)))
 }
 
 /// The caller's spelling for the file that was asked for, else a percent-encoded URI.
-fn spelling(plan: &Plan, asked: &str, file: &str, lines: &dyn Lines) -> String {
+pub(crate) fn spelling(plan: &Plan, asked: &str, file: &str, lines: &dyn Lines) -> String {
     let is_asked = || {
         let path = uri::to_path(file);
         let path = path.as_deref().unwrap_or(file);
@@ -269,98 +348,4 @@ fn spelling(plan: &Plan, asked: &str, file: &str, lines: &dyn Lines) -> String {
         Some(uri) if is_asked() => uri.clone(),
         _ => uri::from_path(file),
     }
-}
-
-/// Why `name` is not even looked at: unknown, switched off, or not built.
-fn refusal(plan: &Plan, name: &str) -> Option<Unavailable> {
-    let (code, reason) = if plan.disabled.iter().any(|d| d == name) {
-        (Code::Disabled, format!("the user switched {name} off"))
-    } else if name == DIAGNOSTICS {
-        return None;
-    } else if !FEATURES.contains(&name) {
-        (
-            Code::UnknownCapability,
-            format!("there is no feature {name}; known: {}", FEATURES.join(", ")),
-        )
-    } else if !BUILT.contains(&name) {
-        (Code::UnsupportedByProvider, format!("this version does not answer {name} yet"))
-    } else {
-        return None;
-    };
-    Some(Unavailable { capability: name.into(), code, reason, retry: false })
-}
-
-fn entry(name: &str, trouble: &Trouble) -> Unavailable {
-    Unavailable {
-        capability: name.into(),
-        code: from_word(&trouble.code).unwrap_or_default(),
-        reason: trouble.reason.clone(),
-        retry: trouble.retry,
-    }
-}
-
-fn failure<T: Fact>(name: &str, outcome: &Outcome<T>) -> Unavailable {
-    let said = outcome.reason.as_deref().unwrap_or("gave no reason");
-    let reason = if outcome.provider.is_empty() {
-        said.to_string()
-    } else {
-        format!("{}: {said}", outcome.provider)
-    };
-    let code = from_word(&outcome.status).unwrap_or_default();
-    let retry = outcome.retry
-        || matches!(code, Code::Starting | Code::Busy | Code::Timeout | Code::Partial);
-    Unavailable { capability: name.into(), code, reason, retry }
-}
-
-/// What is said of the items of `outcome` that could not be read, if there are such.
-fn unread<T: Fact>(name: &str, outcome: &Outcome<T>) -> Option<Unavailable> {
-    let Outcome { provider, n_unread, .. } = outcome;
-    let what = if *n_unread == 1 { "item" } else { "items" };
-    let reason = format!("{provider}: {n_unread} {what} of its answer cannot be read");
-    let code = Code::Partial;
-    (*n_unread > 0).then(|| Unavailable { capability: name.into(), code, reason, retry: true })
-}
-
-/// One feature's items: a non-empty semantic answer excludes the others, several of one kind are
-/// joined. `None` when no provider could look; what failed is said in `out`.
-fn merge<T: Fact>(name: &str, outcomes: Vec<Outcome<T>>, out: &mut Context) -> Option<Vec<T>> {
-    let (answered, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(|o| o.status == "ok");
-    if answered.is_empty() {
-        match failed.first() {
-            Some(outcome) => out.unavailable.push(failure(name, outcome)),
-            None => out.unavailable.push(Unavailable {
-                capability: name.into(),
-                code: Code::NoProvider,
-                reason: format!("nothing here answers {name}"),
-                retry: false,
-            }),
-        }
-        return None;
-    }
-    for outcome in &failed {
-        let mut entry = failure(name, outcome);
-        entry.code = Code::Partial;
-        entry.retry = true;
-        out.unavailable.push(entry);
-    }
-    let kind_of = |outcome: &Outcome<T>| from_word(&outcome.kind).unwrap_or_default();
-    let kind = [ProvenanceKind::Semantic, ProvenanceKind::Textual, ProvenanceKind::Unknown]
-        .into_iter()
-        .find(|kind| answered.iter().any(|o| kind_of(o) == *kind && !o.items.is_empty()))
-        .unwrap_or_else(|| kind_of(&answered[0]));
-    let mut provenance = Provenance { kind, providers: Vec::new() };
-    let mut items = Vec::new();
-    for outcome in answered {
-        if kind_of(&outcome) == provenance.kind || kind_of(&outcome) == ProvenanceKind::Semantic {
-            out.unavailable.extend(unread(name, &outcome));
-        }
-        if kind_of(&outcome) == provenance.kind {
-            if !provenance.providers.contains(&outcome.provider) {
-                provenance.providers.push(outcome.provider);
-            }
-            items.extend(outcome.items);
-        }
-    }
-    out.provenance.insert(name.into(), provenance);
-    Some(items)
 }

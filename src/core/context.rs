@@ -1,4 +1,5 @@
-//! The answers: what assemble yields, in the protocol's shapes. It knows no provider.
+//! The answers: what assemble yields, in the protocol's shapes. It knows no provider. Longer than other
+//! files, for it is one list of types.
 //!
 //! Doc comments of types and fields stand in the JSON Schema: they are for the author of another
 //! editor's client.
@@ -36,9 +37,21 @@ pub struct Context {
     /// Where the symbol is defined, in the provider's order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definitions: Option<Vec<Location>>,
+    /// Where the symbol is used: the asked file first, each file in its order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub references: Option<Vec<Reference>>,
     /// The file's symbols, a tree in file order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_symbols: Option<Vec<DocumentSymbol>>,
+    /// The symbols whose closed range holds the position, outermost first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enclosing_symbols: Option<Vec<EnclosingSymbol>>,
+    /// What is written about the symbol: hover, signatures, docstring, equal texts once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documentation: Option<Vec<Documentation>>,
+    /// What is open in the workspace folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Workspace>,
     /// An entry for each feature that is answered.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub provenance: BTreeMap<String, Provenance>,
@@ -188,6 +201,28 @@ pub struct Location {
     pub modified: bool,
 }
 
+/// A place where the symbol is used, or declared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Reference {
+    /// The file.
+    pub uri: String,
+    /// The name; empty where only a point is known.
+    pub range: Range,
+    /// The line as the editor has it, trimmed, at most 200 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// Qualified name of what encloses the place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Whether this is the symbol's declaration; absent when that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declaration: Option<bool>,
+    /// The file has unsaved text in the editor: on disk the numbers may differ.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub modified: bool,
+}
+
 /// What a place is to the symbol asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -225,6 +260,112 @@ pub struct DocumentSymbol {
     /// How many children `limit` cut off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated_children: Option<usize>,
+}
+
+/// A symbol around the position; it has a scope, and encloses its own name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[serde(rename_all = "camelCase")]
+pub struct EnclosingSymbol {
+    /// Free of what a tool adds to it.
+    pub name: String,
+    /// Absent when unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<SymbolKind>,
+    /// The whole symbol.
+    pub range: Range,
+    /// The name; absent when its place is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection_range: Option<Range>,
+}
+
+/// A text about the symbol, at most 4,000 characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Documentation {
+    /// Where such a text is shown.
+    pub role: DocumentationRole,
+    /// How to read it.
+    pub kind: MarkupKind,
+    /// The text.
+    pub value: String,
+}
+
+/// Where a text about a symbol is shown, in the order of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentationRole {
+    /// What is shown at the position.
+    Hover,
+    /// How the function around the position is called.
+    Signature,
+    /// What stands with the definition.
+    Docstring,
+}
+
+/// LSP's MarkupKind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum MarkupKind {
+    #[default]
+    Plaintext,
+    Markdown,
+}
+
+/// What is open inside the workspace folders. A key that is absent is not known, or the user keeps it to
+/// himself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[serde(rename_all = "camelCase")]
+pub struct Workspace {
+    /// The workspace folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Vec<WorkspaceFolder>>,
+    /// The file the user is in, or was last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_file: Option<String>,
+    /// The files that are open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<Vec<OpenFile>>,
+    /// The selected text; absent when nothing is selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
+}
+
+/// LSP's WorkspaceFolder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct WorkspaceFolder {
+    /// The folder.
+    pub uri: String,
+    /// As people call it.
+    pub name: String,
+}
+
+/// A file that is open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct OpenFile {
+    /// The file.
+    pub uri: String,
+    /// It has unsaved text.
+    pub modified: bool,
+    /// The user sees it, or a part of it.
+    pub visible: bool,
+}
+
+/// What the user has selected.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Selection {
+    /// The file.
+    pub uri: String,
+    /// All that is selected.
+    pub range: Range,
+    /// The text, at most its first 2,000 characters.
+    pub text: String,
 }
 
 /// LSP's SymbolKind as a word with a small first letter.

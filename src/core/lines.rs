@@ -81,6 +81,31 @@ pub fn find_symbol(line: &str, name: &str, from: u32) -> Option<(u32, u32)> {
     first
 }
 
+/// The identifier that touches `character` on `line`, its end included; of two the one that begins there.
+///
+/// *Units*: `character` in UTF-16, from 0.
+pub fn identifier(line: &str, character: u32) -> Option<String> {
+    let mut at = 0;
+    let mut word = String::new();
+    for c in line.chars() {
+        let is_part = is_symbol_char(c);
+        if !is_part {
+            if at >= character && !word.is_empty() {
+                return Some(word);
+            }
+            word.clear();
+        }
+        if at > character && word.is_empty() {
+            return None;
+        }
+        if is_part {
+            word.push(c);
+        }
+        at += n_units(c);
+    }
+    (at >= character && !word.is_empty()).then_some(word)
+}
+
 /// `line` trimmed and cut to at most `max_chars` characters.
 pub fn trimmed(line: &str, max_chars: usize) -> String {
     line.trim().chars().take(max_chars).collect()
@@ -122,6 +147,27 @@ mod tests {
         let line = "\r😀\r\rbad";
         assert_eq!((utf16_len(line), snap(line, 1), snap(line, 3), snap(line, 9)), (5, 0, 3, 5));
         assert_eq!(find_symbol(line, "bad", 0), Some((2, 5)));
+    }
+
+    #[test]
+    fn identifiers_touch() {
+        for (line, character, found) in [
+            ("c.total(x)", 2, Some("total")),
+            ("c.total(x)", 4, Some("total")),
+            ("c.total(x)", 7, Some("total")),
+            ("c.total(x)", 1, Some("c")),
+            ("c.total(x)", 8, Some("x")),
+            ("c.total(x)", 9, Some("x")),
+            ("c.total(x)", 10, None),
+            ("c.total(x)", 99, None),
+            ("a  b", 2, None),
+            ("a  b", 3, Some("b")),
+            ("x = 😀𝒳", 8, Some("𝒳")),
+            ("é变_1", 4, Some("é变_1")),
+            ("", 0, None),
+        ] {
+            assert_eq!(identifier(line, character).as_deref(), found, "{line} {character}");
+        }
     }
 
     #[test]

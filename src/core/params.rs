@@ -137,6 +137,12 @@ impl From<PositionParam> for Position {
     }
 }
 
+impl From<OneBasedParam> for Position {
+    fn from(at: OneBasedParam) -> Self {
+        Self::new(at.line.0 - 1, at.character.0 - 1)
+    }
+}
+
 impl From<RangeParam> for Range {
     fn from(range: RangeParam) -> Self {
         Self { start: range.start.into(), end: range.end.into() }

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::diagnostics::{Near, Wanted};
 use super::error::Error;
-use super::params::{self, ContextParams, DiagnosticsParams, NUMBER};
+use super::params::{
+    self, ContextParams, DefinitionParams, DiagnosticsParams, NUMBER, OneBasedParam,
+    ReferencesParams,
+};
 use super::position::{Position, Range};
 
 /// Every feature the protocol names, in its order.
@@ -22,9 +25,6 @@ pub const FEATURES: [&str; 7] = [
 
 /// What `editor/getDiagnostics` answers, as options and `unavailable` call it.
 pub const DIAGNOSTICS: &str = "diagnostics";
-
-/// The features that this version answers.
-pub const BUILT: [&str; 3] = ["symbolAtPosition", "definitions", "documentSymbols"];
 
 const DEFAULT_INCLUDE: [&str; 3] = ["symbolAtPosition", "definitions", "documentSymbols"];
 const MAX_DIAGNOSTICS: u32 = 10_000;
@@ -64,6 +64,10 @@ pub enum Method {
     GetContext,
     #[serde(rename = "editor/getDiagnostics")]
     GetDiagnostics,
+    #[serde(rename = "editor/getDefinition")]
+    GetDefinition,
+    #[serde(rename = "editor/getReferences")]
+    GetReferences,
 }
 
 /// What to gather, with limits.
@@ -71,7 +75,7 @@ pub enum Method {
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     pub method: Method,
-    /// Features to gather: wanted, known, built and not switched off, each once.
+    /// Features to gather: wanted, known and not switched off, each once.
     pub features: Vec<String>,
     /// Everything the answer must speak of, in the order asked.
     #[serde(skip)]
@@ -95,6 +99,9 @@ pub struct Plan {
     /// The rank of the least severe diagnostic wanted: 0 error … 3 hint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_severity: Option<u8>,
+    /// References only: whether the symbol's declaration is wanted too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_declaration: Option<bool>,
     pub limit: u32,
     #[serde(skip)]
     pub not_checked: bool,
@@ -120,12 +127,24 @@ impl Plan {
 /// Says what to gather for `request`.
 ///
 /// *Errors*: `InvalidParam` names the param, what was got and what was expected; `UnknownMethod`.
-/// *Source*: the protocol, sections 2 and 3.
+/// *Source*: the protocol, sections 2 to 4.
 pub fn plan(request: &Request) -> Result<Plan, Error> {
     match request.method.as_str() {
         "editor/getContext" => plan_context(params::read(&request.params)?, &request.options),
         "editor/getDiagnostics" => {
             plan_diagnostics(params::read(&request.params)?, &request.options)
+        }
+        "editor/getDefinition" => {
+            let DefinitionParams { uri, position } = params::read(&request.params)?;
+            let method = Method::GetDefinition;
+            Ok(plan_locations(method, "definitions", uri, position, &request.options))
+        }
+        "editor/getReferences" => {
+            let ReferencesParams { uri, position, include_declaration } =
+                params::read(&request.params)?;
+            let method = Method::GetReferences;
+            let plan = plan_locations(method, "references", uri, position, &request.options);
+            Ok(Plan { include_declaration: include_declaration.or(Some(true)), ..plan })
         }
         other => Err(Error::UnknownMethod(other.into())),
     }
@@ -150,7 +169,7 @@ fn plan_context(params: ContextParams, options: &Options) -> Result<Plan, Error>
     let include = wanted(include)?;
     let features = include
         .iter()
-        .filter(|name| BUILT.contains(&name.as_str()) && !is_off(options, name))
+        .filter(|name| FEATURES.contains(&name.as_str()) && !is_off(options, name))
         .cloned()
         .collect();
     Ok(Plan {
@@ -166,6 +185,7 @@ fn plan_context(params: ContextParams, options: &Options) -> Result<Plan, Error>
         range: None,
         max_distance: None,
         min_severity: None,
+        include_declaration: None,
         limit: limit.map_or(options.limit, |n| n.0).min(options.max_limit),
         not_checked: false,
     })
@@ -207,9 +227,38 @@ fn plan_diagnostics(params: DiagnosticsParams, options: &Options) -> Result<Plan
         range,
         max_distance: max_distance.map(|n| n.0),
         min_severity: min_severity.map(|severity| severity as u8),
+        include_declaration: None,
         limit: limit.map_or(default, |n| n.0).min(MAX_DIAGNOSTICS),
         not_checked: is_plain && options.not_checked,
     })
+}
+
+/// A plan for one of the two older methods, which count from 1 and are told everything.
+fn plan_locations(
+    method: Method,
+    feature: &str,
+    uri: String,
+    position: OneBasedParam,
+    options: &Options,
+) -> Plan {
+    let position = Position::from(position);
+    Plan {
+        method,
+        features: if is_off(options, feature) { Vec::new() } else { vec![feature.into()] },
+        include: vec![feature.into()],
+        disabled: options.disabled.clone(),
+        uri: Some(uri),
+        line: Some(position.line),
+        character: Some(position.character),
+        symbol: None,
+        occurrence: None,
+        range: None,
+        max_distance: None,
+        min_severity: None,
+        include_declaration: None,
+        limit: u32::MAX,
+        not_checked: false,
+    }
 }
 
 fn is_off(options: &Options, name: &str) -> bool {

@@ -1,6 +1,8 @@
 //! An index of names becomes a tree of DocumentSymbols: decorations become kinds, groupings go, names
 //! get their ranges. It knows no editor, only the words that index builders write.
 
+use std::collections::HashMap;
+
 use super::context::SymbolKind::{
     self, Class, Constant, Enum, Field, Function, Interface, Method, Module, Namespace, Property,
     Struct, Variable,
@@ -13,7 +15,7 @@ use super::position::{Position, Range};
 /// The hint of an entry that is no symbol but the title of those below it.
 const GROUP: &str = "group";
 
-const MAX_DETAIL_CHARS: usize = 120;
+pub(crate) const MAX_DETAIL_CHARS: usize = 120;
 
 /// The word of a backend and the LSP kind it means. Groupings are the plurals.
 const KINDS: [(&str, Option<SymbolKind>); 31] = [
@@ -122,9 +124,7 @@ fn collect(
             .or_else(|| entry.hint.as_deref().and_then(kind_of))
             .or_else(|| text.as_deref().and_then(kind_of_line))
             .or(group_kind);
-        if kind == Some(Function) && matches!(parent_kind, Some(Class | Struct | Interface)) {
-            kind = Some(Method);
-        }
+        kind = as_member(kind, parent_kind);
         let mut node = DocumentSymbol {
             kind,
             selection_range: at.map(|p| name_range(text.as_deref(), &name, p)),
@@ -139,8 +139,17 @@ fn collect(
     }
 }
 
+/// `kind` of a symbol that lies in one of kind `parent`: a function in a class is a method.
+pub(crate) fn as_member(
+    kind: Option<SymbolKind>,
+    parent: Option<SymbolKind>,
+) -> Option<SymbolKind> {
+    let is_method = kind == Some(Function) && matches!(parent, Some(Class | Struct | Interface));
+    if is_method { Some(Method) } else { kind }
+}
+
 /// The range of `name` on its line: its first whole occurrence, else nothing at `at`.
-fn name_range(text: Option<&str>, name: &str, at: Position) -> Range {
+pub(crate) fn name_range(text: Option<&str>, name: &str, at: Position) -> Range {
     let last = name.rsplit(['.', ':', '/', '#']).next().unwrap_or(name);
     for wanted in [name, last] {
         if let Some((start, end)) = text.and_then(|t| find_symbol(t, wanted, at.character)) {
@@ -156,7 +165,7 @@ fn is_self_entry(name: &str) -> bool {
 }
 
 /// `total (def)` is `total`, a function; an empty name is said to be one.
-fn undecorated(name: &str) -> (String, Option<SymbolKind>) {
+pub(crate) fn undecorated(name: &str) -> (String, Option<SymbolKind>) {
     let name = name.trim();
     if name.is_empty() {
         return ("(anonymous)".into(), None);
@@ -170,7 +179,7 @@ fn undecorated(name: &str) -> (String, Option<SymbolKind>) {
     (name.into(), None)
 }
 
-fn kind_of(word: &str) -> Option<SymbolKind> {
+pub(crate) fn kind_of(word: &str) -> Option<SymbolKind> {
     let word = word.to_lowercase();
     KINDS.iter().find(|(w, _)| *w == word).and_then(|(_, kind)| *kind)
 }
@@ -189,13 +198,35 @@ fn kind_of_line(line: &str) -> Option<SymbolKind> {
     OPENINGS.iter().find(|(opening, _)| line.starts_with(opening)).map(|(_, kind)| *kind)
 }
 
-fn sort(symbols: &mut [DocumentSymbol]) {
+pub(crate) fn sort(symbols: &mut [DocumentSymbol]) {
     if symbols.iter().all(|s| s.selection_range.is_some()) {
         symbols.sort_by_key(|s| s.selection_range.map(|r| r.start));
     }
     for symbol in symbols {
         sort(&mut symbol.children);
     }
+}
+
+/// The symbols of several providers as one tree, in file order: what has one name in one place is one.
+pub(crate) fn joined(symbols: Vec<DocumentSymbol>) -> Vec<DocumentSymbol> {
+    let mut out: Vec<DocumentSymbol> = Vec::with_capacity(symbols.len());
+    let mut known: HashMap<(String, Position), usize> = HashMap::new();
+    for symbol in symbols {
+        let start = symbol.selection_range.map(|range| range.start);
+        match start.and_then(|start| known.get(&(symbol.name.clone(), start)).copied()) {
+            Some(idx) => {
+                let children = &mut out[idx].children;
+                children.extend(symbol.children);
+                *children = joined(std::mem::take(children));
+            }
+            None => {
+                known.extend(start.map(|start| ((symbol.name.clone(), start), out.len())));
+                out.push(symbol);
+            }
+        }
+    }
+    sort(&mut out);
+    out
 }
 
 /// Cuts `symbols` breadth first to at most `limit` nodes; what was cut, if anything.

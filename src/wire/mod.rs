@@ -8,8 +8,8 @@ use std::fmt::Display;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::core::assemble::{assemble, assemble_diagnostics};
-use crate::core::context::{Code, Diagnostics, Unavailable};
+use crate::core::assemble::{assemble, assemble_diagnostics, assemble_locations};
+use crate::core::context::{Code, Diagnostics, Locations, Status, Unavailable};
 use crate::core::diagnostics;
 use crate::core::facts::Facts;
 use crate::core::lines::Lines;
@@ -71,7 +71,8 @@ pub fn unreadable_facts(
     refusal(method, options.not_checked, None, INTERNAL_ERROR, &message, id_json)
 }
 
-/// An error; of `editor/getDiagnostics` a result, since today's servers read an error as "clean".
+/// An error; of `editor/getDiagnostics` a result, since today's servers read an error as "clean", and of
+/// the other two older methods their own kind of result.
 fn refusal(
     method: &str,
     not_checked: bool,
@@ -80,17 +81,23 @@ fn refusal(
     message: &str,
     id_json: &str,
 ) -> Vec<u8> {
-    if method == "editor/getDiagnostics" {
-        body(id_json, "result", &refused_diagnostics(message, not_checked, root), BODY_BYTES)
-    } else {
-        error_body(id_json, code, message)
+    match method {
+        "editor/getDiagnostics" => {
+            body(id_json, "result", &refused_diagnostics(message, not_checked, root), BODY_BYTES)
+        }
+        "editor/getDefinition" | "editor/getReferences" => {
+            let message = Some(message.into());
+            let refused = Locations { status: Status::Error, locations: None, message };
+            body(id_json, "result", &refused, BODY_BYTES)
+        }
+        _ => error_body(id_json, code, message),
     }
 }
 
 /// The complete JSON-RPC body that answers a request; it never fails.
 ///
-/// `id_json` is the request's id as JSON text. A bad param of `editor/getDiagnostics` is answered as
-/// a result, since today's servers read an error there as "clean".
+/// `id_json` is the request's id as JSON text. Only `editor/getContext` is answered by an error: of the
+/// other methods a bad param is told in a result.
 pub fn answer(
     method: &str,
     params: Value,
@@ -110,6 +117,11 @@ pub fn answer(
                 let found = assemble_diagnostics(&plan, facts, lines);
                 let capacity = BODY_BYTES + DIAGNOSTIC_BYTES * found.diagnostics.len();
                 body(id_json, "result", &found, capacity)
+            }
+            Method::GetDefinition | Method::GetReferences => {
+                let found = assemble_locations(&plan, facts, lines);
+                let n_found = found.locations.as_ref().map_or(0, Vec::len);
+                body(id_json, "result", &found, BODY_BYTES + LOCATION_BYTES * n_found)
             }
         },
         Err(e) => {
@@ -154,6 +166,8 @@ fn refused_diagnostics(reason: &str, not_checked: bool, root: Option<&str>) -> D
 const BODY_BYTES: usize = 4096;
 /// What a diagnostic takes, as a guess.
 const DIAGNOSTIC_BYTES: usize = 320;
+/// What a location takes, as a guess.
+const LOCATION_BYTES: usize = 256;
 
 fn body<T: Serialize>(id_json: &str, key: &str, value: &T, capacity: usize) -> Vec<u8> {
     let mut body = Vec::with_capacity(capacity);
@@ -213,7 +227,7 @@ mod tests {
             .iter()
             .map(|e| e["code"].as_str().unwrap_or("").to_string())
             .collect();
-        assert_eq!(codes, ["unsupported-by-provider", "unknown-capability", "no-position"]);
+        assert_eq!(codes, ["no-position", "unknown-capability", "no-position"]);
     }
 
     #[test]

@@ -1,0 +1,349 @@
+//! What a language server says of a file's symbols becomes a tree of DocumentSymbols: kinds become
+//! words, flat lists nest, what is local to a function goes. It knows no server.
+
+use std::cmp::Reverse;
+
+use lsp_types::{PositionEncodingKind, SymbolKind as LspKind};
+
+use super::context::DocumentSymbol;
+use super::context::SymbolKind::{self, *};
+use super::encoding;
+use super::lines::{Lines, trimmed};
+use super::position::Range;
+use super::raw::{List, RawSymbol};
+use super::symbols::{MAX_DETAIL_CHARS, as_member, name_range, sort};
+
+const KINDS: [(LspKind, SymbolKind); 26] = [
+    (LspKind::FILE, File),
+    (LspKind::MODULE, Module),
+    (LspKind::NAMESPACE, Namespace),
+    (LspKind::PACKAGE, Package),
+    (LspKind::CLASS, Class),
+    (LspKind::METHOD, Method),
+    (LspKind::PROPERTY, Property),
+    (LspKind::FIELD, Field),
+    (LspKind::CONSTRUCTOR, Constructor),
+    (LspKind::ENUM, Enum),
+    (LspKind::INTERFACE, Interface),
+    (LspKind::FUNCTION, Function),
+    (LspKind::VARIABLE, Variable),
+    (LspKind::CONSTANT, Constant),
+    (LspKind::STRING, String),
+    (LspKind::NUMBER, Number),
+    (LspKind::BOOLEAN, Boolean),
+    (LspKind::ARRAY, Array),
+    (LspKind::OBJECT, Object),
+    (LspKind::KEY, Key),
+    (LspKind::NULL, Null),
+    (LspKind::ENUM_MEMBER, EnumMember),
+    (LspKind::STRUCT, Struct),
+    (LspKind::EVENT, Event),
+    (LspKind::OPERATOR, Operator),
+    (LspKind::TYPE_PARAMETER, TypeParameter),
+];
+
+/// A symbol, and the name of what contains it where only a name is known.
+struct Node {
+    symbol: DocumentSymbol,
+    container: Option<std::string::String>,
+    is_flat: bool,
+}
+
+/// What raw symbols are read with.
+struct Reader<'a> {
+    path: &'a str,
+    lines: &'a dyn Lines,
+    encoding: &'a PositionEncodingKind,
+    n_unread: usize,
+}
+
+/// The tree of symbols of the file `path` that a server gave as `raw`, in file order; and how many could
+/// not be read.
+pub(crate) fn tree(
+    raw: List<RawSymbol>,
+    encoding: &PositionEncodingKind,
+    path: &str,
+    lines: &dyn Lines,
+) -> List<DocumentSymbol> {
+    let mut reader = Reader { path, lines, encoding, n_unread: 0 };
+    let nodes = reader.nodes(raw);
+    let is_flat = nodes.iter().any(|node| node.is_flat);
+    let mut symbols =
+        if is_flat { nested(nodes) } else { nodes.into_iter().map(|n| n.symbol).collect() };
+    symbols = without_locals(symbols, None);
+    sort(&mut symbols);
+    List { items: symbols, n_unread: reader.n_unread }
+}
+
+impl Reader<'_> {
+    fn nodes(&mut self, raw: List<RawSymbol>) -> Vec<Node> {
+        self.n_unread += raw.n_unread;
+        let mut nodes = Vec::with_capacity(raw.items.len());
+        for symbol in raw.items {
+            match self.node(symbol) {
+                Some(node) => nodes.push(node),
+                None => self.n_unread += 1,
+            }
+        }
+        nodes
+    }
+
+    fn node(&mut self, raw: RawSymbol) -> Option<Node> {
+        let is_flat = raw.range.is_none();
+        let range = raw.range.or_else(|| raw.location.and_then(|location| location.range))?;
+        let range = encoding::range(self.lines, self.path, range, self.encoding);
+        let name = match raw.name.trim() {
+            "" => "(anonymous)".into(),
+            name => name.to_string(),
+        };
+        let selection_range = match raw.selection_range {
+            Some(range) => encoding::range(self.lines, self.path, range, self.encoding),
+            None => {
+                let text = self.lines.line(self.path, range.start.line);
+                name_range(text.as_deref(), &name, range.start)
+            }
+        };
+        let detail = raw.detail.filter(|detail| !detail.trim().is_empty());
+        let detail = detail.or_else(|| self.lines.line(self.path, selection_range.start.line));
+        let children = self.nodes(raw.children);
+        Some(Node {
+            symbol: DocumentSymbol {
+                name,
+                kind: raw.kind.and_then(kind),
+                detail: detail.map(|t| trimmed(&t, MAX_DETAIL_CHARS)).filter(|t| !t.is_empty()),
+                range: Some(range),
+                selection_range: Some(selection_range),
+                children: children.into_iter().map(|node| node.symbol).collect(),
+                truncated_children: None,
+            },
+            container: raw.container_name.filter(|name| !name.is_empty()),
+            is_flat,
+        })
+    }
+}
+
+fn kind(raw: LspKind) -> Option<SymbolKind> {
+    KINDS.iter().find(|(known, _)| *known == raw).map(|(_, kind)| *kind)
+}
+
+/// The tree of a flat list: a symbol lies in the smallest other one whose range holds its own, else in
+/// the one that it names as its container.
+fn nested(mut nodes: Vec<Node>) -> Vec<DocumentSymbol> {
+    let range = |node: &Node| node.symbol.range.unwrap_or_default();
+    nodes.sort_by_key(|node| (range(node).start, Reverse(range(node).end)));
+    let mut parents: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+    let mut open: Vec<usize> = Vec::new();
+    for (node_idx, node) in nodes.iter().enumerate() {
+        let own = range(node);
+        let holds = |outer: Range| outer.start <= own.start && own.end <= outer.end && outer != own;
+        while open.last().is_some_and(|&outer_idx| !holds(range(&nodes[outer_idx]))) {
+            open.pop();
+        }
+        parents.push(open.last().copied());
+        open.push(node_idx);
+    }
+    for node_idx in 0..nodes.len() {
+        if parents[node_idx].is_none()
+            && let Some(container) = nodes[node_idx].container.as_deref()
+        {
+            let last = container.rsplit(['.', ':']).next().unwrap_or(container);
+            let lies_within = |mut inner_idx: usize| loop {
+                match parents[inner_idx] {
+                    _ if inner_idx == node_idx => break true,
+                    Some(outer_idx) => inner_idx = outer_idx,
+                    None => break false,
+                }
+            };
+            parents[node_idx] = [container, last].into_iter().find_map(|wanted| {
+                (0..nodes.len()).find(|&idx| nodes[idx].symbol.name == wanted && !lies_within(idx))
+            });
+        }
+    }
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    let mut roots = Vec::new();
+    for (node_idx, parent) in parents.iter().enumerate() {
+        match parent {
+            Some(parent_idx) => children[*parent_idx].push(node_idx),
+            None => roots.push(node_idx),
+        }
+    }
+    let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
+    roots
+        .into_iter()
+        .filter_map(|root_idx| with_children(root_idx, &mut nodes, &children))
+        .collect()
+}
+
+fn with_children(
+    node_idx: usize,
+    nodes: &mut [Option<Node>],
+    children: &[Vec<usize>],
+) -> Option<DocumentSymbol> {
+    let mut symbol = nodes[node_idx].take()?.symbol;
+    for &child_idx in &children[node_idx] {
+        symbol.children.extend(with_children(child_idx, nodes, children));
+    }
+    Some(symbol)
+}
+
+/// The symbols, children of one of kind `parent`, without parameters and variables of functions; what
+/// such a variable holds (a function, a class) stands in its place. Functions of classes are methods.
+fn without_locals(symbols: Vec<DocumentSymbol>, parent: Option<SymbolKind>) -> Vec<DocumentSymbol> {
+    let is_local = matches!(parent, Some(Function | Method | Constructor | Operator));
+    let mut kept = Vec::with_capacity(symbols.len());
+    for mut symbol in symbols {
+        if is_local && matches!(symbol.kind, Some(Variable | Constant | TypeParameter)) {
+            let inner = without_locals(symbol.children, parent);
+            kept.extend(inner.into_iter().filter(|s| s.kind.is_some_and(has_scope)));
+            continue;
+        }
+        symbol.kind = as_member(symbol.kind, parent);
+        symbol.children = without_locals(symbol.children, symbol.kind);
+        kept.push(symbol);
+    }
+    kept
+}
+
+/// Whether symbols of this kind have a scope, however short they are.
+pub(crate) fn has_scope(kind: SymbolKind) -> bool {
+    matches!(
+        kind,
+        Module
+            | Namespace
+            | Package
+            | Class
+            | Method
+            | Constructor
+            | Enum
+            | Interface
+            | Function
+            | Struct
+            | Operator
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::files::FileLines;
+
+    /// The tree as text: name, kind, ranges as they are; children in brackets.
+    fn check(text: &str, raw: Value) -> (std::string::String, usize) {
+        let raw: List<RawSymbol> = serde_json::from_value(raw).expect("a list reads from anything");
+        let lines = FileLines::of_text("/f", text);
+        let List { items, n_unread } = tree(raw, &PositionEncodingKind::UTF16, "/f", &lines);
+        (told(&items), n_unread)
+    }
+
+    fn told(symbols: &[DocumentSymbol]) -> std::string::String {
+        let place = |range: Option<Range>| {
+            let Range { start, end } = range.expect("a range");
+            format!("{}:{}-{}:{}", start.line, start.character, end.line, end.character)
+        };
+        let one = |s: &DocumentSymbol| {
+            let kind = s.kind.map_or("?".into(), |kind| format!("{kind:?}"));
+            let inner = if s.children.is_empty() { "".into() } else { told(&s.children) };
+            format!("{} {kind} {} {}{inner}", s.name, place(s.range), place(s.selection_range))
+        };
+        format!("[{}]", symbols.iter().map(one).collect::<Vec<_>>().join(", "))
+    }
+
+    fn range(sl: u32, sc: u32, el: u32, ec: u32) -> Value {
+        json!({"start": {"line": sl, "character": sc}, "end": {"line": el, "character": ec}})
+    }
+
+    fn flat(name: &str, kind: u8, place: Value, container: Value) -> Value {
+        json!({"name": name, "kind": kind, "containerName": container,
+               "location": {"uri": "file:///f", "range": place}})
+    }
+
+    fn deep(name: &str, kind: u8, place: Value, name_place: Value, children: Value) -> Value {
+        json!({"name": name, "kind": kind, "range": place, "selectionRange": name_place,
+               "children": children})
+    }
+
+    #[test]
+    fn flat_lists_nest_by_range_else_by_container() {
+        let text = "class A {\n  int x;\n  f() {}\n}\nint A::g() {}\n";
+        let raw = json!([
+            flat("f", 12, range(2, 2, 2, 8), Value::Null),
+            flat("x", 8, range(1, 2, 1, 8), json!("elsewhere")),
+            flat("g", 6, range(4, 0, 4, 13), json!("ns::A")),
+            flat("h", 12, range(4, 0, 4, 13), json!("h")),
+            flat("A", 5, range(0, 0, 3, 1), Value::Null),
+        ]);
+        let wanted = "[A Class 0:0-3:1 0:6-0:7[x Field 1:2-1:8 1:6-1:7, f Method 2:2-2:8 2:2-2:3, \
+                      g Method 4:0-4:13 4:7-4:8], h Function 4:0-4:13 4:0-4:0]";
+        assert_eq!(check(text, raw), (wanted.into(), 0));
+    }
+
+    #[test]
+    fn names_that_contain_one_another_end() {
+        let raw = json!([
+            flat("a", 3, range(0, 0, 0, 1), json!("b")),
+            flat("b", 3, range(1, 0, 1, 1), json!("a")),
+        ]);
+        let wanted = "[b Namespace 1:0-1:1 1:0-1:1[a Namespace 0:0-0:1 0:0-0:1]]";
+        assert_eq!(check("a\nb\n", raw), (wanted.into(), 0));
+    }
+
+    #[test]
+    fn what_is_local_to_a_function_goes() {
+        let name = |line| range(line, 0, line, 1);
+        let leaf = |n: &str, kind, line| deep(n, kind, name(line), name(line), Value::Null);
+        let raw = json!([
+            deep(
+                "f",
+                12,
+                range(0, 0, 9, 0),
+                name(0),
+                json!([
+                    leaf("p", 13, 0),
+                    leaf("K", 14, 1),
+                    leaf("T", 26, 1),
+                    leaf("g", 12, 2),
+                    deep(
+                        "v",
+                        13,
+                        range(3, 0, 4, 0),
+                        name(3),
+                        json!([leaf("h", 12, 4), leaf("k", 7, 4)])
+                    ),
+                    deep(
+                        "C",
+                        5,
+                        range(5, 0, 6, 0),
+                        name(5),
+                        json!([leaf("K", 14, 6), leaf("m", 12, 6)])
+                    ),
+                ])
+            ),
+            leaf("TOP", 14, 9),
+        ]);
+        let wanted = "[f Function 0:0-9:0 0:0-0:1[g Function 2:0-2:1 2:0-2:1, \
+                      h Function 4:0-4:1 4:0-4:1, C Class 5:0-6:0 5:0-5:1[K Constant 6:0-6:1 6:0-6:1, \
+                      m Method 6:0-6:1 6:0-6:1]], TOP Constant 9:0-9:1 9:0-9:1]";
+        assert_eq!(check(&"x\n".repeat(10), raw), (wanted.into(), 0));
+    }
+
+    #[test]
+    fn odd_symbols() {
+        let at = range(0, 0, 0, 3);
+        for (raw, wanted, n_unread) in [
+            (Value::Null, "[]", 0),
+            (json!([{"name": "a"}]), "[]", 1),
+            (json!([{"name": "a", "location": {"uri": "file:///f"}}]), "[]", 1),
+            (json!([{"name": "a b", "range": at}]), "[a b ? 0:0-0:3 0:0-0:0]", 0),
+            (json!([{"name": "", "kind": 99, "range": at}]), "[(anonymous) ? 0:0-0:3 0:0-0:0]", 0),
+            (
+                json!([deep("a", 5, at.clone(), at.clone(), json!([5, {"name": "b"}]))]),
+                "[a Class 0:0-0:3 0:0-0:3]",
+                2,
+            ),
+        ] {
+            assert_eq!(check("abc\n", raw.clone()), (wanted.into(), n_unread), "{raw}");
+        }
+    }
+}
