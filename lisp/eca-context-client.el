@@ -13,7 +13,6 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'subr-x)
 (require 'eca-context-position)
 
 (cl-defstruct (eca-context-client (:copier nil))
@@ -192,8 +191,7 @@ MORE is added if that is no error."
                                               (concat "textDocument/" role)))
                  '("declaration" "typeDefinition" "implementation")))
         (outcome (lambda (role answer)
-                   (eca-context-client--outcome
-                    task answer :role role :uris (eca-context-client--uris answer)))))
+                   (eca-context-client--outcome task answer :role role))))
     (eca-context-client--all
      task '(("textDocument/definition"))
      (lambda (answers)
@@ -223,8 +221,7 @@ MORE is added if that is no error."
                                                   (car call)))
                      '(("textDocument/definition") ("textDocument/declaration"))))
    (lambda (answers)
-     (let ((outcome (eca-context-client--outcome
-                     task (car answers) :uris (eca-context-client--uris (car answers))))
+     (let ((outcome (eca-context-client--outcome task (car answers)))
            (declarations (seq-mapcat (lambda (answer)
                                        (and (eca-context-client--found-p answer)
                                             (eca-context-client--list (car answer))))
@@ -238,17 +235,6 @@ MORE is added if that is no error."
   "Return the value of KEY, a keyword, in OBJECT, a hash table or plist."
   (cond ((hash-table-p object) (gethash (substring (symbol-name key) 1) object))
         ((consp object) (plist-get object key))))
-
-(defun eca-context-client--uris (answer)
-  "Return each URI that ANSWER's locations name, once."
-  (and (eca-context-client--found-p answer)
-       (let ((seen (make-hash-table :test #'equal)))
-         (dolist (location (eca-context-client--list (car answer)))
-           (let ((uri (or (eca-context-client-get location :uri)
-                          (eca-context-client-get location :targetUri))))
-             (when (stringp uri)
-               (puthash uri t seen))))
-         (hash-table-keys seen))))
 
 (defun eca-context-client--list (result)
   "Return RESULT, a location or a sequence of them, as a list."
@@ -339,12 +325,25 @@ is not called any more.  A question that is under way is not asked again."
         (let ((cancel (eca-context-client--call-cancel call)))
           (when cancel (funcall cancel)))))))
 
+(defvar eca-context-client--n-tokens 0
+  "How many tokens were made.")
+
+;; Without one, pyright has the user's editor show how it gets on.
+(defun eca-context-client--token ()
+  "Return a new token under which a server may tell how it gets on."
+  (format "eca-context-%d" (cl-incf eca-context-client--n-tokens)))
+
+(defun eca-context-client-token-p (token)
+  "Return non-nil if TOKEN is of a request of ours; the user need not hear of it."
+  (and (stringp token) (string-prefix-p "eca-context-" token)))
+
 (defun eca-context-client--send (client call is-first)
   "Send CALL to the server of CLIENT; if IS-FIRST, once more when it wants that."
   (pcase-let ((`(,_ ,method ,params) (eca-context-client--call-key call)))
     (setf (eca-context-client--call-cancel call)
           (funcall
-           (eca-context-client-send client) method params
+           (eca-context-client-send client) method
+           (append params (list :workDoneToken (eca-context-client--token)))
            (lambda (result code message)
              (when (memq call eca-context-client--calls)
                ;; The text changed, or the server was busy with something else.

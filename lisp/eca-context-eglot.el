@@ -11,6 +11,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'eca-context-client)
 (require 'eca-context-eglot-diagnostics)
 (require 'eca-context-eglot-features)
 (require 'eca-context-eglot-server)
@@ -40,8 +41,12 @@
 
 ;; eglot 1.9 signals an error where it cannot show what lies beyond the text; it was said all the same.
 (defun eca-context-eglot--notified (original server method &rest params)
-  "Call ORIGINAL with SERVER, METHOD and PARAMS; note what the server published."
-  (unwind-protect (apply original server method params)
+  "Call ORIGINAL with SERVER, METHOD and PARAMS; note what the server published.
+How it gets on with what we have asked is not shown."
+  (unwind-protect
+      (unless (and (eq method '$/progress)
+                   (eca-context-client-token-p (plist-get params :token)))
+        (apply original server method params))
     (when (eq method 'textDocument/publishDiagnostics)
       (eca-context-eglot--guarded
         (eca-context-eglot--publish server (eca-context-eglot--path (plist-get params :uri))

@@ -31,7 +31,7 @@
 
 (defconst eca-context-lsp-mode--functions
   '(lsp--client-server-id lsp--fix-path-casing lsp--flush-delayed-changes lsp--matching-clients?
-    lsp--on-diagnostics lsp--path-to-uri lsp--uri-to-path lsp--workspace-buffers
+    lsp--on-diagnostics lsp--on-notification lsp--path-to-uri lsp--uri-to-path lsp--workspace-buffers
     lsp--workspace-client lsp--workspace-diagnostics lsp--workspace-proc lsp--workspace-status
     lsp-buffer-language lsp-cancel-request-by-token lsp-diagnostics lsp-feature? lsp-notify lsp-request-async
     lsp-session-folder->servers lsp-workspaces)

@@ -9,6 +9,7 @@
 
 ;;; Code:
 
+(require 'eca-context-client)
 (require 'eca-context-lsp-mode-diagnostics)
 (require 'eca-context-lsp-mode-features)
 (require 'eca-context-lsp-mode-server)
@@ -16,11 +17,13 @@
 
 (defun eca-context-lsp-mode-watch ()
   "Note from now on what the servers of lsp-mode publish."
-  (advice-add 'lsp--on-diagnostics :around #'eca-context-lsp-mode--on-publish))
+  (advice-add 'lsp--on-diagnostics :around #'eca-context-lsp-mode--on-publish)
+  (advice-add 'lsp--on-notification :around #'eca-context-lsp-mode--on-notification))
 
 (defun eca-context-lsp-mode-unwatch ()
   "Note no more what the servers of lsp-mode publish, and forget what they did."
   (advice-remove 'lsp--on-diagnostics #'eca-context-lsp-mode--on-publish)
+  (advice-remove 'lsp--on-notification #'eca-context-lsp-mode--on-notification)
   (clrhash eca-context-lsp-mode--servers)
   (clrhash eca-context-lsp-mode--hashes))
 
@@ -33,6 +36,15 @@ What is about a file that is open for us alone is only noted."
     (unwind-protect (apply handle workspace params more)
       (eca-context-lsp-mode--guarded
         (eca-context-lsp-mode--note workspace params)))))
+
+(defun eca-context-lsp-mode--on-notification (handle workspace notification &rest more)
+  "Call HANDLE with WORKSPACE, NOTIFICATION and MORE.
+How a server gets on with what we have asked is not shown."
+  (unless (eca-context-lsp-mode--guarded
+            (and (equal (eca-context-client-get notification :method) "$/progress")
+                 (eca-context-client-token-p
+                  (eca-context-client-get (eca-context-client-get notification :params) :token))))
+    (apply handle workspace notification more)))
 
 (provide 'eca-context-lsp-mode)
 ;;; eca-context-lsp-mode.el ends here

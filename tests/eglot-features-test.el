@@ -317,7 +317,7 @@ another; one that is a list (error CODE MESSAGE) is an error."
 
 (ert-deftest eglot-features-an-error-stays-here ()
   (eglot-features-in (eglot-features-row "app.c") folder
-    (cl-letf (((symbol-function 'eca-context-client--uris) (lambda (_) (error "Oops"))))
+    (cl-letf (((symbol-function 'eca-context-client--found-p) (lambda (_) (error "Oops"))))
       (should (equal (eglot-features-brief (eglot-features-ask 'definitions))
                      '(("error" nil "Oops" nil)))))
     ;; Nor does one of the caller's escape into eglot.
