@@ -13,6 +13,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'url-util)
 (require 'eca-context-position)
 
 (cl-defstruct (eca-context-client (:copier nil))
@@ -21,9 +22,10 @@ PROVIDER is the name of the editor's client, NAME the server's, SERVER itself.
 ENCODING is how it counts characters.  CAN is called with a method and tells
 whether the server has it; ALIVE without arguments.  SEND is called with a
 method, params, and a function; it calls that once with (RESULT CODE MESSAGE),
-CODE an error's or nil, and returns a function that cancels the request.  VIA is
-nil, or a function that is called when no more is asked."
-  provider name server uri encoding can alive send via)
+CODE an error's or nil, and returns a function that cancels the request.  HOST is
+what file names of the server's machine begin with here, nil for this machine.
+VIA is nil, or a function that is called when no more is asked."
+  provider name server uri encoding can alive send host via)
 
 (defconst eca-context-client--features
   '((definitions eca-context-client--definitions
@@ -346,12 +348,28 @@ is not called any more.  A question that is under way is not asked again."
            (append params (list :workDoneToken (eca-context-client--token)))
            (lambda (result code message)
              (when (memq call eca-context-client--calls)
+               (eca-context-client--move result (eca-context-client-host client))
                ;; The text changed, or the server was busy with something else.
                (if (and is-first (memql code '(-32801 -32802)))
                    (eca-context-client--send client call nil)
                  (setq eca-context-client--calls (remq call eca-context-client--calls))
                  (dolist (waiter (reverse (eca-context-client--call-waiters call)))
                    (funcall waiter result code message)))))))))
+
+;;;; Other machines
+
+(defun eca-context-client--move (result host)
+  "Let the places in RESULT name files as they are called here, on HOST."
+  (when host
+    (dolist (location (and result (eca-context-client--list result)))
+      (dolist (key '(:uri :targetUri))
+        (let ((uri (eca-context-client-get location key)))
+          (when (and (stringp uri) (string-match "\\`file://\\(/.*\\)" uri))
+            (let ((here (concat "file://" (url-hexify-string host (cons ?/ url-unreserved-chars))
+                                (match-string 1 uri))))
+              (if (hash-table-p location)
+                  (puthash (substring (symbol-name key) 1) here location)
+                (plist-put location key here)))))))))
 
 (provide 'eca-context-client)
 ;;; eca-context-client.el ends here

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'eca-context-client)
+(require 'eca-context-eglot-diagnostics)
 (require 'eca-context-eglot-server)
 (require 'eca-context-eglot-unvisited)
 
@@ -79,7 +80,8 @@ REQUEST, CALLBACK and value are as for `eca-context-eglot-definitions'."
                (eca-context-client-provide
                 feature
                 (list (eca-context-eglot--client
-                       server (eca-context-eglot--uri (file-truename buffer-file-name))))
+                       server (eca-context-eglot--uri (eca-context-eglot--record-true
+                                                       (eca-context-eglot--record server)))))
                 request callback))))))))))
 
 (defun eca-context-eglot--client (server uri &optional via)
@@ -89,6 +91,7 @@ VIA is called when no more is asked of it."
    :provider "eglot" :server server :uri uri :via via
    :name (or (eca-context-eglot--name server) (jsonrpc-name server))
    :encoding (eca-context-eglot--encoding server)
+   :host (file-remote-p default-directory)
    :alive (lambda () (jsonrpc-running-p server))
    :can (lambda (method)
           (eca-context-eglot--capability

@@ -132,6 +132,7 @@ VIA is called when no more is asked of it."
    :name (format "%s" (lsp--client-server-id (lsp--workspace-client workspace)))
    ;; It offers servers no other.
    :encoding "utf-16"
+   :host (file-remote-p default-directory)
    :alive (lambda () (eca-context-lsp-mode--live-p workspace))
    :can (lambda (method)
           (let ((lsp--cur-workspace workspace))

@@ -241,6 +241,25 @@ another; one that is a list (error CODE MESSAGE) is an error."
             (insert "\n"))
           (should (equal (facts-definitions (eglot-features-ask 'definitions)) (list moved))))))))
 
+(ert-deftest eglot-features-on-another-machine ()
+  (let ((json "[{\"uri\":\"file:///a%20b.c\",\"range\":{}},{\"targetUri\":\"file:///c.h\"},
+                {\"uri\":\"jdt://contents/x\"},{\"name\":\"no place\"}]"))
+    (dolist (type '(hash-table plist))
+      (dolist (host '("/ssh:me@far:" nil))
+        (let ((places (json-parse-string json :object-type type)))
+          (eca-context-client--move places host)
+          (eca-context-client--move (aref places 3) host)
+          (eca-context-client--move nil host)
+          (should (equal (mapcar (lambda (place)
+                                   (or (facts-get place :uri) (facts-get place :targetUri)))
+                                 places)
+                         (if host
+                             '("file:///ssh%3Ame%40far%3A/a%20b.c" "file:///ssh%3Ame%40far%3A/c.h"
+                               "jdt://contents/x" nil)
+                           '("file:///a%20b.c" "file:///c.h" "jdt://contents/x" nil))))
+          (should (equal (eca-context-uri-to-path (or (facts-get (aref places 0) :uri)))
+                         (concat host "/a b.c"))))))))
+
 ;;;; Waiting, and waiting no more
 
 (ert-deftest eglot-features-not-managed ()
