@@ -241,6 +241,23 @@ another; one that is a list (error CODE MESSAGE) is an error."
             (insert "\n"))
           (should (equal (facts-definitions (eglot-features-ask 'definitions)) (list moved))))))))
 
+(ert-deftest eglot-features-no-progress-is-shown ()
+  (eglot-features-in (eglot-features-row "app.py") folder
+    (eglot-features-ask 'references)
+    (let* ((shown nil)
+           (note (lambda (_server method &rest _)
+                   (when (eq method '$/progress) (push method shown)))))
+      (advice-add 'eglot-handle-notification :before note '((depth . 100)))
+      (unwind-protect
+          (progn
+            (eglot-features-ask 'references)
+            (should-not shown)
+            ;; There is something to be shown.
+            (cl-letf (((symbol-function 'eca-context-client-token-p) #'ignore))
+              (eglot-features-ask 'references))
+            (should shown))
+        (advice-remove 'eglot-handle-notification note)))))
+
 (ert-deftest eglot-features-on-another-machine ()
   (let ((json "[{\"uri\":\"file:///a%20b.c\",\"range\":{}},{\"targetUri\":\"file:///c.h\"},
                 {\"uri\":\"jdt://contents/x\"},{\"name\":\"no place\"}]"))

@@ -25,6 +25,7 @@
 (declare-function make-lsp-client "ext:lsp-mode" t t)
 (declare-function make-lsp-session "ext:lsp-mode" t t)
 (defvar lsp--session)
+(defvar lsp-progress-function)
 
 (defun lsp-mode-features-start (feature &optional request seconds)
   "Ask for FEATURE at point, for REQUEST, within SECONDS (30).
@@ -160,6 +161,19 @@ Return a function without arguments: nil, or a list with what was answered."
                        (facts-symbols (car (funcall enclosing)))))))
     (should (equal (lsp-mode-features-methods) '("textDocument/documentSymbol")))
     (should-not eca-context-client--calls)))
+
+(ert-deftest lsp-mode-features-no-progress-is-shown ()
+  (let* ((shown nil)
+         (lsp-progress-function (lambda (&rest _) (push t shown))))
+    (lsp-mode-features-in (lsp-mode-features-row "app.py") folder
+      (lsp-mode-features-ask 'references)
+      (setq shown nil)
+      (lsp-mode-features-ask 'references)
+      (should-not shown)
+      ;; There is something to be shown.
+      (cl-letf (((symbol-function 'eca-context-client-token-p) #'ignore))
+        (lsp-mode-features-ask 'references))
+      (should shown))))
 
 ;;;; Waiting, and waiting no more
 
