@@ -267,16 +267,16 @@ MORE is added if that is no error."
 
 ;;;; Requests
 
-(defun eca-context-client--all (task calls done)
-  "Send all of CALLS for TASK side by side; call DONE with the list of answers.
-A call is a method and what its params are beside document and position.  An
+(defun eca-context-client--all (task wanted done)
+  "Send what is WANTED for TASK side by side; call DONE with the list of answers.
+Each is a method and what its params are beside document and position.  An
 answer is a list (RESULT CODE MESSAGE)."
   (let* ((client (eca-context-client--task-client task))
          (place (eca-context-client--task-place task))
-         (answers (make-list (length calls) nil))
-         (n-left (length calls))
+         (answers (make-list (length wanted) nil))
+         (n-left (length wanted))
          (i 0))
-    (pcase-dolist (`(,method . ,more) calls)
+    (pcase-dolist (`(,method . ,more) wanted)
       (let ((at i))
         (setq i (1+ i))
         (push (eca-context-client--ask
