@@ -87,7 +87,10 @@ the request's `:deadline' or before."
                    (when timer (cancel-timer timer))
                    (let ((call callback))
                      (setq callback nil)
-                     (funcall call (seq-mapcat #'eca-context-client--task-outcomes tasks)))))))
+                     ;; It may be called from a timer or from the user's client.
+                     (condition-case nil
+                         (funcall call (seq-mapcat #'eca-context-client--task-outcomes tasks))
+                       (error nil)))))))
     (dolist (task tasks)
       (setf (eca-context-client--task-done task) done))
     (dolist (task tasks)
