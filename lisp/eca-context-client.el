@@ -96,16 +96,17 @@ the request's `:deadline' or before."
     (dolist (task tasks)
       (eca-context-client--guarded task
         (funcall (cadr (assq feature eca-context-client--features)) task)))
-    (cl-labels ((watch ()
+    (cl-labels ((arm ()
+                  (setq timer (and callback
+                                   (run-at-time (min 0.1 (max 0.001 (- deadline (float-time))))
+                                                nil #'watch))))
+                (watch ()
                   (setq timer nil)
                   (save-match-data
                     (dolist (task tasks)
                       (eca-context-client--look-after task deadline)))
-                  (when callback
-                    (setq timer (run-at-time (min 0.1 (max 0.001 (- deadline (float-time))))
-                                             nil #'watch)))))
-      (when callback
-        (setq timer (run-at-time 0.1 nil #'watch))))
+                  (arm)))
+      (arm))
     :async))
 
 (defun eca-context-client--look-after (task deadline)
