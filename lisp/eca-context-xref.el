@@ -39,9 +39,11 @@
   (and (plist-get outcome :items) (not (equal (plist-get outcome :kind) "textual"))))
 
 (defun eca-context-xref--told (outcomes)
-  "Return OUTCOMES without those of backends that would ask, if another one looked."
+  "Return OUTCOMES, without backends that would ask or are none if another looked."
   (if (seq-some (lambda (outcome) (equal (plist-get outcome :status) "ok")) outcomes)
-      (seq-remove (lambda (outcome) (equal (plist-get outcome :status) "would-prompt")) outcomes)
+      (seq-remove (lambda (outcome)
+                    (member (plist-get outcome :status) '("would-prompt" "no-provider")))
+                  outcomes)
     outcomes))
 
 (defun eca-context-xref--functions ()
@@ -141,7 +143,7 @@ FIND is called with the identifier at point, as BACKEND has it and as a plain
 name; it returns a cons of items and the reason why others are left out."
   (let ((outcome (list :provider (eca-context-xref--provider backend) :kind kind)))
     (if (and (eq backend 'etags) (null (eca-context-etags-tables)))
-        (append outcome (list :status "would-prompt" :reason "no tags table is loaded"))
+        (append outcome (list :status "no-provider" :reason "no tags table is loaded"))
       (let* ((identifier (xref-backend-identifier-at-point backend))
              (name (and (stringp identifier) (substring-no-properties identifier))))
         (if (member name '(nil ""))

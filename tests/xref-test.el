@@ -327,7 +327,7 @@ Lines that begin with \"def \" have tags."
            (table (xref-test-tags folder "a.txt" "one\n  two\ndef there\ndef thereabout\n"
                                   "sub/b.txt" "é𝒳\ndef there (x) there\n"
                                   "c.txt.gz" "def packed\n")))
-      (should (equal (plist-get (xref-test-tagged "there") :status) "would-prompt"))
+      (should (equal (plist-get (xref-test-tagged "there") :status) "no-provider"))
       ;; As the table is on disk, with a line more in the file than when it was made.
       (with-temp-file (concat folder "a.txt") (insert "new\none\n  two\ndef there\n"))
       (dolist (set (list (lambda () (setq tags-file-name table))
