@@ -216,7 +216,8 @@
 
 (ert-deftest eca-context-eca-advertises-and-leaves ()
   (should-not (eca-context-module-trouble))
-  (let* ((params '(:capabilities (:codeAssistant (:editor (:diagnostics t)))))
+  (let* ((eca-context-disabled-features '("references"))
+         (params '(:capabilities (:codeAssistant (:editor (:diagnostics t)))))
          (asked (eca-context-eca--request (list 'session :method "initialize" :params params)))
          (editor (plist-get (plist-get (plist-get (plist-get (cdr asked) :params) :capabilities)
                                        :codeAssistant)

@@ -339,7 +339,7 @@ Return what the server was sent, `initialize' first."
               (eca-context-eca--send session n (concat frame (number-to-string n))))
             (should (< (- (float-time) start) 0.5))
             (while (< (- (float-time) start) 1) (accept-process-output nil 0.01))
-            (should (< latest 0.2))
+            (should (< latest 0.5))
             (write-region "" nil go nil 'silent)
             (eca-test-wait (lambda () (= (length out) 600003)) "all frames")
             (should (equal (replace-regexp-in-string "a+" "" out) "012"))
