@@ -205,7 +205,7 @@ def main():
                      (enclosingSymbols "textual" ,providers) (references "textual" "xref etags")
                      (symbolAtPosition "textual" "thing-at-point")
                      (workspace "semantic" "emacs"))
-         (unavailable ("definitions" "would-prompt") ("documentation" "no-provider"))))
+         (unavailable ("definitions" "no-provider") ("documentation" "no-provider"))))
       (should (equal (assq 'enclosing (golden-test-answer folder "app.py" 6 9))
                      '(enclosing ("Cart" "class" (2 0 7 42) (2 6 2 10))
                                  ("total" "method" (6 4 7 42) (6 8 6 13))))))))
@@ -270,7 +270,7 @@ def main():
                                  (plist-get result :unavailable))
                          '(("definitions" "error"
                             "xref elisp: The source of car is not on this machine")
-                           ("references" "would-prompt"
+                           ("references" "no-provider"
                             "xref elisp: it wanted to ask the user, for the file is in no project"))))
           (should (equal (plist-get (car (plist-get result :documentation)) :value)
                          "(car LIST)")))))))
