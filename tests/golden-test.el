@@ -270,7 +270,7 @@ def main():
                                  (plist-get result :unavailable))
                          '(("definitions" "error"
                             "xref elisp: The source of car is not on this machine")
-                           ("references" "no-provider"
+                           ("references" "would-prompt"
                             "xref elisp: it wanted to ask the user, for the file is in no project"))))
           (should (equal (plist-get (car (plist-get result :documentation)) :value)
                          "(car LIST)")))))))
