@@ -41,7 +41,7 @@
            when (eca-context-files-shown-p file roots)
            return file))
 
-(defun eca-context-files-excluded-p (file &optional known)
+(defun eca-context-files-excluded-p (file)
   "Return non-nil if the user excludes FILE, by the name given or by its true name.
 A backup or an autosave of an excluded file is excluded, too."
   (let* ((case-fold-search t)

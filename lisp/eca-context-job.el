@@ -185,7 +185,7 @@ FUNCTION nil only takes back what was to be called."
        (eca-context-job-found-p outcome)))
 
 (defun eca-context-job-found-p (outcome)
-  "Return non-nil if OUTCOME holds any item, as such or in a raw result."
+  "Return non-nil if there is any item in OUTCOME, as such or in a raw result."
   (let ((raw (plist-get outcome :raw)))
     (or (> (length (plist-get outcome :items)) 0)
         (and raw (not (equal raw [])) (not (eq raw :json-false))
@@ -346,7 +346,7 @@ goes on to there."
     found))
 
 (defun eca-context-job--call-there (chain)
-  "Call the function that CHAIN asks now at its place and return what it returns."
+  "Call the function that CHAIN asks now at its place and return its answer."
   (let ((point (eca-context-job--chain-point chain))
         (share (eca-context-job--share chain)))
     (save-match-data

@@ -31,7 +31,8 @@
   (list :provider "works" :kind "textual" :status "ok"))
 
 (defun job-user-start (out function n)
-  "Have N jobs ask FUNCTION; write into the file OUT when they begin and the result."
+  "Have N jobs ask FUNCTION.
+Write into the file OUT when they begin, and the result."
   (switch-to-buffer (get-buffer-create "typed"))
   (fundamental-mode)
   (let ((last-key nil))
