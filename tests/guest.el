@@ -98,8 +98,7 @@
           :global-marks (copy-sequence global-mark-ring)
           :recentf (copy-sequence recentf-list)
           :message (current-message)
-          :timers (list (mapcar #'timer--function timer-list)
-                        (mapcar #'timer--function timer-idle-list))
+          :timers (mapcar #'timer--function (append timer-list timer-idle-list))
           :processes (process-list)
           :features (length features)
           :variables (guest-variables)
@@ -109,7 +108,9 @@
   "Return what is not the same in BEFORE and AFTER, two snapshots."
   (cl-loop for (key value) on before by #'cddr
            for now = (plist-get after key)
-           unless (equal value now)
+           ;; A timer of the user's own may end meanwhile.
+           unless (or (equal value now)
+                      (and (eq key :timers) (null (guest-only now value))))
            collect (cons key
                          (if (and (proper-list-p value) (proper-list-p now))
                              (list :was (guest-only value now) :is (guest-only now value))
