@@ -74,7 +74,7 @@ FRAMES is a list whose car is a symbol; answers are pushed behind it."
      (should (= (length (seq-filter (lambda (frame) (string-match-p "\"text\":\"" frame))
                                     (cdr frames)))
                 200))
-     (should (= (length timer-list) timers))
+     (should (<= (length timer-list) timers))
      (should (= (length (buffer-list)) buffers)))))
 
 (ert-deftest flow-test-an-answer-after-the-deadline-is-not-a-second-one ()
