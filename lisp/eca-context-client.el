@@ -14,6 +14,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'url-util)
+(require 'eca-context-job)
 (require 'eca-context-position)
 
 (cl-defstruct (eca-context-client (:copier nil))
@@ -182,10 +183,7 @@ MORE is added if that is no error."
 (defun eca-context-client--found-p (answer)
   "Return non-nil if ANSWER is not an error and not empty."
   (pcase-let ((`(,result ,code) answer))
-    (and (null code) result
-         (not (eq result :json-false))
-         (not (and (vectorp result) (= 0 (length result))))
-         (not (and (hash-table-p result) (hash-table-empty-p result))))))
+    (and (null code) (eca-context-job-full-p result))))
 
 ;;;; Features
 

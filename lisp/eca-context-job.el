@@ -186,11 +186,14 @@ FUNCTION nil only takes back what was to be called."
 
 (defun eca-context-job-found-p (outcome)
   "Return non-nil if there is any item in OUTCOME, as such or in a raw result."
-  (let ((raw (plist-get outcome :raw)))
-    (or (> (length (plist-get outcome :items)) 0)
-        (and raw (not (equal raw [])) (not (eq raw :json-false))
-             (not (and (hash-table-p raw) (zerop (hash-table-count raw)))))
-        (not (member (plist-get outcome :rawJson) '(nil "null" "[]" "{}"))))))
+  (or (> (length (plist-get outcome :items)) 0)
+      (eca-context-job-full-p (plist-get outcome :raw))
+      (not (member (plist-get outcome :rawJson) '(nil "null" "[]" "{}")))))
+
+(defun eca-context-job-full-p (raw)
+  "Return non-nil if there is anything in RAW, what a language server answered."
+  (and raw (not (equal raw [])) (not (eq raw :json-false))
+       (not (and (hash-table-p raw) (zerop (hash-table-count raw))))))
 
 (defun eca-context-job--take (chain said)
   "Add what was SAID, an outcome, a list of them, or nil, to CHAIN."
