@@ -26,7 +26,6 @@
 (require 'eca-context-files)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-place)
-(require 'eca-context-position)
 (require 'eca-context-symbol)
 (require 'eca-context-imenu)
 (require 'eca-context-workspace)
@@ -278,14 +277,17 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
 
 (defun eca-context-collect--chains (features buffer point request)
   "Return the chains of FEATURES to be asked in BUFFER at POINT with REQUEST.
-Without POINT there is none of a feature that needs it."
+Without POINT there is none of a feature that needs it.  Their keys are those of
+the features, or each the `:path' of REQUEST if it asks about many files."
   (mapcan
    (lambda (feature)
      (pcase-let ((`(,_ ,key ,hook ,needs-point) (assoc feature eca-context-collect-features)))
        (when (or point (not needs-point))
          (let ((chain (lambda (functions)
-                        (eca-context-job-chain :key key :functions functions :buffer buffer
-                                               :point (and needs-point point) :request request)))
+                        (eca-context-job-chain
+                         :key (if (plist-get request :everywhere) (plist-get request :path) key)
+                         :functions functions :buffer buffer
+                         :point (and needs-point point) :request request)))
                (functions (eca-context-collect-functions hook buffer)))
            (cond ((not (eq key :diagnostics)) (list (funcall chain functions)))
                  ((plist-get request :copy)
@@ -377,49 +379,47 @@ cannot read from disk, which are added to those of FACTS."
   (with-current-buffer buffer
     (save-restriction
       (widen)
-      (vector file (buffer-substring-no-properties (point-min) (point-max))
-              (and (buffer-modified-p) t)))))
+      (eca-context-place-text file (buffer-modified-p)))))
 
 (defun eca-context-collect--everywhere (plan context done)
   "Gather for PLAN what is known about files in the workspace of CONTEXT.
 DONE is called once.
 Each buffer that visits one is asked, and flymake's list of other files is read."
   (let* ((roots (plist-get context :roots))
-         (buffers (seq-filter (lambda (buffer)
-                                (eca-context-files-shown-p (buffer-file-name buffer) roots))
-                              (buffer-list)))
-         ;; The very strings are the chains' keys.
-         (files (mapcar #'buffer-file-name buffers)))
+         (buffers (eca-context-files-at-once
+                    (seq-filter (lambda (buffer)
+                                  (eca-context-files-shown-p (buffer-file-name buffer) roots))
+                                (buffer-list)))))
     (eca-context-job-run
-     (cl-mapcan (lambda (buffer file)
-                  (mapcar (lambda (chain)
-                            (setf (eca-context-job--chain-key chain) file)
-                            chain)
-                          (eca-context-collect--chains
-                           (plist-get plan :features) buffer nil
-                           (append (list :path file :everywhere t) context))))
-                buffers files)
+     (mapcan (lambda (buffer)
+               (eca-context-collect--chains
+                (plist-get plan :features) buffer nil
+                (append (list :path (buffer-file-name buffer) :everywhere t) context)))
+             buffers)
      (plist-get context :deadline)
      (lambda (outcomes)
        (let (facts)
          (eca-context-collect--guarded
           (lambda (trouble) (setq facts trouble))
           (lambda ()
-            (setq facts
-                  (list :diagnostics
-                        (eca-context-collect--shown
-                         (append (mapcar (lambda (found)
-                                           (list :provider (car found) :kind "unknown" :status "ok"
-                                                 :items (cdr found)))
-                                         (list (cons "flymake" (eca-context-flymake-listed-items nil))
-                                               (cons "lsp-mode"
-                                                     (eca-context-lsp-mode-listed-items roots))))
-                                 (cl-loop for (file said) on outcomes by #'cddr
-                                          append (mapcar (lambda (outcome)
-                                                           (eca-context-collect--named outcome file))
-                                                         said)))
-                         roots)))))
+            (setq facts (list :diagnostics
+                              (eca-context-files-at-once
+                                (eca-context-collect--shown
+                                 (append (eca-context-collect--listed roots)
+                                         (cl-loop for (file said) on outcomes by #'cddr
+                                                  append (mapcar (lambda (outcome)
+                                                                   (eca-context-collect--named
+                                                                    outcome file))
+                                                                 said)))
+                                 roots))))))
          (funcall done (append (list :root (car roots)) facts)))))))
+
+(defun eca-context-collect--listed (roots)
+  "Return outcomes about files in ROOTS that no buffer visits but a client lists."
+  (mapcar (lambda (found)
+            (list :provider (car found) :kind "unknown" :status "ok" :items (cdr found)))
+          (list (cons "flymake" (eca-context-flymake-listed-items nil))
+                (cons "lsp-mode" (eca-context-lsp-mode-listed-items roots)))))
 
 (defun eca-context-collect--named (outcome file)
   "Return OUTCOME with FILE in those of its items that name none."

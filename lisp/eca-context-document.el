@@ -85,8 +85,7 @@ VISITING is nil if the buffer is a background copy of the file."
                  (or (buffer-modified-p)
                      (not (file-exists-p path))
                      (not (verify-visited-file-modtime (current-buffer))))))
-    (list (vector path (buffer-substring-no-properties (point-min) (point-max))
-                  (and visiting (buffer-modified-p) t)))))
+    (list (eca-context-place-text path (and visiting (buffer-modified-p))))))
 
 (defun eca-context-document-position (plan visiting)
   "Return the facts about the position that PLAN asks for in the current buffer.

@@ -87,8 +87,7 @@ VISITING is nil if the buffer is a copy of what is on disk."
                                            (if (cdr text) (length (aref (cdr text) 1)) 0))
                                          eca-context-place--texts))
                           eca-context-place--most)
-                       (vector file (buffer-substring-no-properties (point-min) (point-max))
-                               (and modified t))))
+                       (eca-context-place-text file modified)))
             eca-context-place--texts))))
 
 (defun eca-context-place-opaque-p (file)
@@ -96,6 +95,11 @@ VISITING is nil if the buffer is a copy of what is on disk."
   (or (find-file-name-handler file 'insert-file-contents)
       (not (memq (coding-system-base (or buffer-file-coding-system 'undecided))
                  '(utf-8 undecided us-ascii prefer-utf-8 utf-8-emacs)))))
+
+(defun eca-context-place-text (file modified)
+  "Return the text of FILE, that of the current buffer, as it is handed over.
+The buffer is widened; MODIFIED is non-nil if its text is not saved."
+  (vector file (buffer-substring-no-properties (point-min) (point-max)) (and modified t)))
 
 (defun eca-context-place-note-opaque (file)
   "Note the text of FILE if its bytes on disk are none, as those of an archive.
