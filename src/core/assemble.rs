@@ -9,7 +9,7 @@ use super::context::{
     OneBasedLocation, ProvenanceKind, Reference, Status, Symbol, Truncation, Unavailable,
     from_word,
 };
-use super::facts::{DocumentFacts, EnclosingFact, Facts, IndexEntry, Outcome, Trouble};
+use super::facts::{DocumentFacts, EnclosingFact, Fact, Facts, IndexEntry, Outcome, Trouble};
 use super::lines::{Lines, identifier, trimmed};
 use super::locations::{self, Eyes, Found, MAX_PREVIEW_CHARS, Place};
 use super::outcomes::{entry, merge, refusal};
@@ -72,10 +72,7 @@ pub fn assemble(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Context {
         match name.as_str() {
             "symbolAtPosition" => {
                 let outcomes = std::mem::take(&mut symbol_facts);
-                let merged = merge(name, outcomes, &mut out, |outcome| List {
-                    items: outcome.items,
-                    n_unread: 0,
-                });
+                let merged = merge(name, outcomes, &mut out, items);
                 let preview = |range: Range| {
                     lines.line(&asked, range.start.line).map(|t| trimmed(&t, MAX_PREVIEW_CHARS))
                 };
@@ -134,10 +131,7 @@ pub fn assemble(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Context {
             }
             _ => {
                 let outcomes = std::mem::take(&mut workspace_facts);
-                let merged = merge(name, outcomes, &mut out, |outcome| List {
-                    items: outcome.items,
-                    n_unread: 0,
-                });
+                let merged = merge(name, outcomes, &mut out, items);
                 if let Some(items) = merged {
                     let fact = items.into_iter().next().unwrap_or_default();
                     let (workspace, cut) = workspace::workspace(fact, limit, lines, &spell);
@@ -237,6 +231,11 @@ fn asked_name(plan: &Plan, facts: &Facts, asked: &str, lines: &dyn Lines) -> Opt
         let at = facts.position?;
         identifier(&lines.line(asked, at.line)?, at.character)
     })
+}
+
+/// The items of an outcome that has nothing raw.
+fn items<T: Fact>(outcome: Outcome<T>) -> List<T> {
+    List { items: outcome.items, n_unread: 0 }
 }
 
 fn sorted(places: Vec<Place>, eyes: &Eyes) -> Vec<Found> {

@@ -324,7 +324,7 @@ pub struct WorkspaceFact {
 /// A list under a key that is there: also nothing is a list, an empty one.
 fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<Vec<T>>, D::Error> {
     let list = Option::<Readable<T>>::deserialize(d)?;
-    Ok(Some(list.map(|list| list.items).unwrap_or_default()))
+    Ok(Some(list.map(|Readable(list)| list.items).unwrap_or_default()))
 }
 
 /// A folder of the workspace (field order as below).

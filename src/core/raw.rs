@@ -34,6 +34,20 @@ impl<T> List<T> {
     }
 }
 
+impl<'de, T: Deserialize<'de>> List<T> {
+    /// The items of `seq` that can be read.
+    pub(crate) fn of_seq<A: SeqAccess<'de>>(seq: &mut A) -> Result<Self, A::Error> {
+        let mut list = Self::default();
+        while let Some(Item(item)) = seq.next_element()? {
+            match item {
+                Some(item) => list.items.push(item),
+                None => list.n_unread += 1,
+            }
+        }
+        Ok(list)
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ListVisitor(PhantomData))
@@ -58,14 +72,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
         List::deserialize(deserializer)
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
-        let mut list = List::default();
-        while let Some(item) = seq.next_element::<Item<T>>()? {
-            match item.0 {
-                Some(item) => list.items.push(item),
-                None => list.n_unread += 1,
-            }
-        }
-        Ok(list)
+        List::of_seq(&mut seq)
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<List<T>, A::Error> {
         let item = T::deserialize(MapAccessDeserializer::new(&mut map)).ok();
@@ -92,7 +99,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
 }
 
 /// An item, or `None` if it cannot be read.
-pub(crate) struct Item<T>(pub(crate) Option<T>);
+struct Item<T>(Option<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Item<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

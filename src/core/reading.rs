@@ -11,7 +11,7 @@ use lsp_types::PositionEncodingKind;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::facts::{Fact, IndexEntry, Outcome};
-use super::raw::{Item, List, RawLocation};
+use super::raw::{List, RawLocation};
 use super::uri;
 
 /// The outcomes of one feature; one that is none is an outcome that says so.
@@ -98,7 +98,7 @@ impl<T: Fact> From<Said<T>> for Outcome<T> {
     fn from(said: Said<T>) -> Self {
         let mut wrong = Vec::new();
         let mut out = Self::default();
-        let mut items = Readable::default();
+        let mut items = Readable(List::default());
         said.provider.put(&mut out.provider, "provider", &mut wrong);
         said.kind.put(&mut out.kind, "kind", &mut wrong);
         said.status.put(&mut out.status, "status", &mut wrong);
@@ -117,8 +117,9 @@ impl<T: Fact> From<Said<T>> for Outcome<T> {
             let reason = format!("it gave no outcome: {}", wrong.join("; "));
             return Self { provider: out.provider, ..Self::failed(reason) };
         }
-        out.n_unread = items.n_unread + items.items.iter().map(Fact::n_unread).sum::<usize>();
-        out.items = items.items;
+        let Readable(List { items, n_unread }) = items;
+        out.n_unread = n_unread + items.iter().map(Fact::n_unread).sum::<usize>();
+        out.items = items;
         out
     }
 }
@@ -141,17 +142,8 @@ impl<T> Tried<T> {
     }
 }
 
-/// The items of a list that can be read, and how many cannot.
-pub(crate) struct Readable<T> {
-    pub(crate) items: Vec<T>,
-    pub(crate) n_unread: usize,
-}
-
-impl<T> Default for Readable<T> {
-    fn default() -> Self {
-        Self { items: Vec::new(), n_unread: 0 }
-    }
-}
+/// A list of items; one item for itself is none.
+pub(crate) struct Readable<T>(pub(crate) List<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Readable<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -162,17 +154,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Readable<T> {
                 f.write_str("a list of items")
             }
             fn visit_unit<E>(self) -> Result<Readable<T>, E> {
-                Ok(Readable::default())
+                Ok(Readable(List::default()))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Readable<T>, A::Error> {
-                let mut out = Readable::default();
-                while let Some(Item(item)) = seq.next_element()? {
-                    match item {
-                        Some(item) => out.items.push(item),
-                        None => out.n_unread += 1,
-                    }
-                }
-                Ok(out)
+                List::of_seq(&mut seq).map(Readable)
             }
         }
         d.deserialize_seq(ReadableVisitor(PhantomData))
@@ -196,10 +181,10 @@ pub(crate) struct IndexEntryGiven {
 impl From<IndexEntryGiven> for IndexEntry {
     fn from(given: IndexEntryGiven) -> Self {
         let IndexEntryGiven { name, line, character, children, hint } = given;
-        let n_unread = children.as_ref().map_or(0, |children| {
+        let n_unread = children.as_ref().map_or(0, |Readable(children)| {
             children.n_unread + children.items.iter().map(|child| child.n_unread).sum::<usize>()
         });
-        let children = children.map(|children| children.items);
+        let children = children.map(|Readable(children)| children.items);
         Self { name, line, character, children, hint, n_unread }
     }
 }
