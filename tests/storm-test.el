@@ -12,26 +12,11 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'eglot nil t)
+(require 'eglot-user)
 (require 'flymake)
-(require 'guest)
 
-(declare-function eglot--connect "ext:eglot" t t)
 (declare-function eglot-current-server "ext:eglot" t t)
 (declare-function jsonrpc-events-buffer "ext:jsonrpc" t t)
-(declare-function eglot--guess-contact "ext:eglot" t t)
-(defvar eglot-autoreconnect)
-(defvar eglot-events-buffer-config)
-(defvar eglot-server-programs)
-(defvar eglot-sync-connect)
-
-(setq eglot-autoreconnect nil
-      eglot-sync-connect t
-      eglot-events-buffer-config '(:size 0 :format short)
-      eglot-server-programs '(((c-mode c++-mode) . ("clangd" "--log=error"))
-                              ((python-mode) . ("pyright-langserver" "--stdio"))
-                              ((js-mode) . ("typescript-language-server" "--stdio"))))
-(set (intern "eglot-events-buffer-size") 0)
 
 (defconst storm-test-files
   '(("app.py" . "import os\n\n\nclass Cart:\n\tdef total(self, items):  # 😀 e\u0301\n\t\t\
@@ -133,8 +118,7 @@ int main(void) { /* 漢字 */ return twice(3) }\r\n")
                 (buffer-disable-undo)
                 (pcase (file-name-extension file)
                   ((or "py" "c" "js")
-                   (cl-letf (((symbol-function 'yes-or-no-p) (lambda (&rest _) t)))
-                     (apply #'eglot--connect (eglot--guess-contact)))
+                   (eglot-test-connect)
                    ;; Its log is there from the first message on, unless it is told to keep none.
                    (jsonrpc-events-buffer (eglot-current-server)))
                   ("el" (flymake-mode 1)))))
@@ -175,9 +159,7 @@ int main(void) { /* 漢字 */ return twice(3) }\r\n")
                 (accept-process-output nil 0.05)))
             (should (<= n-timers 40)))
         (eca-context-collect-unwatch)
-        (dolist (process (process-list))
-          (when (process-get process 'jsonrpc-connection)
-            (delete-process process)))))))
+        (mapc #'delete-process (eglot-test-processes))))))
 
 (provide 'storm-test)
 ;;; storm-test.el ends here
