@@ -134,9 +134,9 @@ in UTF-16 units."
 
 (defun eca-context-grep--places (name)
   "Return where the symbol NAME stands in grep's output in the current buffer."
-  (let ((case-fold-search nil)
-        (lines nil)
-        (positions nil))
+  (let ((lines nil)
+        (positions nil)
+        beg)
     ;; Only the lines' texts are left, each file and number beside, so that one sweep counts them all.
     (goto-char (point-min))
     (while (not (eobp))
@@ -147,11 +147,8 @@ in UTF-16 units."
         (forward-line 1)))
     (setq lines (vconcat (nreverse lines)))
     (goto-char (point-min))
-    (while (search-forward name nil t)
-      (let ((beg (- (point) (length name))))
-        (if (eca-context-position-whole-p beg (point))
-            (setq positions (cons (point) (cons beg positions)))
-          (goto-char (1+ beg)))))
+    (while (setq beg (eca-context-position-next-symbol name nil))
+      (setq positions (cons (point) (cons beg positions))))
     (let ((swept (eca-context-position-sweep (setq positions (nreverse positions))))
           (places nil))
       (while swept

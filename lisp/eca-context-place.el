@@ -113,15 +113,9 @@ What cannot be read is left to others to find out."
 (defun eca-context-place-symbol (name limit)
   "Return the bounds of the next whole symbol NAME before LIMIT, a cons, or nil.
 What is whole is a matter of the syntax in force."
-  (let ((case-fold-search nil)
-        found)
-    (save-excursion
-      (while (and (not found) (search-forward name limit t))
-        (let ((beg (- (point) (length name))))
-          (if (eca-context-position-whole-p beg (point))
-              (setq found (cons beg (point)))
-            (goto-char (1+ beg))))))
-    found))
+  (save-excursion
+    (let ((beg (eca-context-position-next-symbol name limit)))
+      (and beg (cons beg (point))))))
 
 (defun eca-context-place-vector (file name bounds)
   "Return the place of NAME in FILE, whose text is here, at BOUNDS, a cons."

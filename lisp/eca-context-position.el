@@ -150,9 +150,8 @@ A CHARACTER past the end means the end; within a surrogate pair, its start."
 Return (POS . N), N being how often it stands there; POS is nil when it does
 not stand there so often.  Return nil when there is no such line."
   (let ((bol (eca-context-position-to-point line 0))
-        (case-fold-search nil)
         (n 0)
-        found)
+        beg found)
     (when bol
       (save-excursion
         (save-restriction
@@ -160,14 +159,24 @@ not stand there so often.  Return nil when there is no such line."
           (goto-char bol)
           (let* ((inhibit-field-text-motion t)
                  (eol (line-end-position)))
-            (while (and (not (string-empty-p symbol)) (search-forward symbol eol t))
-              (let ((beg (- (point) (length symbol))))
-                (when (eca-context-position-whole-p beg (point))
-                  (setq n (1+ n))
-                  (when (= n occurrence)
-                    (setq found beg)))
-                (goto-char (1+ beg)))))))
+            (while (setq beg (eca-context-position-next-symbol symbol eol))
+              (setq n (1+ n))
+              (when (= n occurrence)
+                (setq found beg))
+              (goto-char (1+ beg))))))
       (cons found n))))
+
+(defun eca-context-position-next-symbol (symbol limit)
+  "Go behind the next whole SYMBOL before LIMIT, or nil, and return its start.
+What is whole is a matter of the syntax in force; nil if there is none."
+  (let ((case-fold-search nil)
+        (found nil))
+    (while (and (not found) (not (string-empty-p symbol)) (search-forward symbol limit t))
+      (let ((beg (- (point) (length symbol))))
+        (if (eca-context-position-whole-p beg (point))
+            (setq found beg)
+          (goto-char (1+ beg)))))
+    found))
 
 (defun eca-context-position-whole-p (beg end)
   "Return non-nil if BEG and END are where a symbol begins and ends."
