@@ -288,7 +288,7 @@ the features, or each the `:path' of REQUEST if it asks about many files."
                          :key (if (plist-get request :everywhere) (plist-get request :path) key)
                          :functions functions :buffer buffer
                          :point (and needs-point point) :request request)))
-               (functions (eca-context-collect-functions hook buffer)))
+               (functions (eca-context-job-functions hook buffer)))
            (cond ((not (eq key :diagnostics)) (list (funcall chain functions)))
                  ((plist-get request :copy)
                   (list (funcall chain '(eca-context-collect--unvisited-diagnostics))))
@@ -310,12 +310,6 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
             :reason (if (plist-get request :outdated)
                         "the file has changed on disk and the editor still has its older text"
                       "the file is not open, and no checker for it is running"))))
-
-(defun eca-context-collect-functions (hook buffer)
-  "Return the functions of HOOK in BUFFER, those of its global value in place of t."
-  (seq-mapcat (lambda (function)
-                (if (eq function t) (copy-sequence (default-value hook)) (list function)))
-              (buffer-local-value hook buffer)))
 
 (defun eca-context-collect--item-file (item)
   "Return the file that ITEM names, or nil if it names none that can be."

@@ -13,6 +13,7 @@
 (require 'cl-lib)
 (require 'eldoc)
 (require 'seq)
+(require 'eca-context-job)
 
 (defvar eldoc--make-callback)
 
@@ -73,11 +74,7 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
          (if (memq eldoc-documentation-strategy
                    '(eldoc-documentation-default eldoc-documentation-compose
                      eldoc-documentation-compose-eagerly eldoc-documentation-enthusiast))
-             (seq-mapcat (lambda (function)
-                           (if (eq function t)
-                               (ensure-list (default-value 'eldoc-documentation-functions))
-                             (list function)))
-                         (ensure-list eldoc-documentation-functions))
+             (eca-context-job-functions 'eldoc-documentation-functions (current-buffer))
            ;; A function of the mode's own, or one around eldoc's: from before there was a list.
            (list eldoc-documentation-strategy))))
     (seq-remove (lambda (function)

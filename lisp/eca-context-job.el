@@ -52,6 +52,18 @@ that is before the job's own, so that what is known then is not lost."
     (unless chains
       (eca-context-job-soon #'eca-context-job--finish job))))
 
+(defun eca-context-job-functions (hook buffer)
+  "Return the functions of HOOK in BUFFER, those of its global value in place of t."
+  (seq-mapcat (lambda (function)
+                (if (eq function t)
+                    (eca-context-job--functions (default-value hook))
+                  (list function)))
+              (eca-context-job--functions (buffer-local-value hook buffer))))
+
+(defun eca-context-job--functions (value)
+  "Return VALUE of a hook, a function or a list of them, as a list."
+  (if (functionp value) (list value) value))
+
 (defun eca-context-job--left (chain)
   "Return how many seconds CHAIN has left."
   (- (eca-context-job-deadline (eca-context-job--chain-job chain)) (float-time)))

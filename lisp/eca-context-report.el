@@ -368,7 +368,7 @@ Providers that answer later are added when they do."
                       (if (member feature eca-context-disabled-features)
                           "  switched off in `eca-context-disabled-features'" "")
                       "\n")
-              (dolist (function (eca-context-collect-functions hook source))
+              (dolist (function (eca-context-job-functions hook source))
                 (eca-context-report--examine source feature function)))
           (insert "It visits no file, so no agent can ask about it.\n"))
         (goto-char (point-min)))

@@ -48,15 +48,7 @@
 
 (defun eca-context-xref--functions ()
   "Return the functions of `xref-backend-functions', global ones in place."
-  (let (functions)
-    (dolist (function (if (functionp xref-backend-functions)
-                          (list xref-backend-functions)
-                        xref-backend-functions))
-      (if (eq function t)
-          (dolist (global (default-value 'xref-backend-functions))
-            (push global functions))
-        (push function functions)))
-    (nreverse (delete-dups functions))))
+  (cl-remove-duplicates (eca-context-job-functions 'xref-backend-functions (current-buffer))))
 
 (defun eca-context-xref--outcome (function ask)
   "Return ASK's outcome for the backend that FUNCTION names, or nil.
