@@ -2,28 +2,23 @@
 
 use lsp_types::PositionEncodingKind;
 
-use super::lines::{Lines, utf16_len};
+use super::lines::{Lines, byte_at, count, snap, utf16_len};
 use super::position::{Position, Range};
 use super::raw::{RawPosition, RawRange};
 
 /// Where `units` of `encoding` lead to on `line`, in UTF-16 units: inside a character it is that one's
 /// start, past the end the end. What is no encoding of LSP's is UTF-16.
 pub(crate) fn to_utf16(line: &str, units: u32, encoding: &PositionEncodingKind) -> u32 {
-    let length = |c: char| match c {
-        // No character of the line, as everywhere.
-        '\r' => 0,
-        c if *encoding == PositionEncodingKind::UTF8 => c.len_utf8() as u32,
-        _ if *encoding == PositionEncodingKind::UTF32 => 1,
-        c => c.len_utf16() as u32,
-    };
-    let mut at = 0;
-    for (byte_idx, c) in line.char_indices() {
-        at += length(c);
-        if at > units {
-            return utf16_len(&line[..byte_idx]);
-        }
+    // A CR is no character of the line, as everywhere.
+    let n_utf8 = |bytes: &[u8]| count(bytes, |b| u8::from(b != b'\r'));
+    let n_utf32 = |bytes: &[u8]| count(bytes, |b| u8::from(b & 0xc0 != 0x80 && b != b'\r'));
+    if *encoding == PositionEncodingKind::UTF8 {
+        utf16_len(&line[..byte_at(line, units, n_utf8).0])
+    } else if *encoding == PositionEncodingKind::UTF32 {
+        utf16_len(&line[..byte_at(line, units, n_utf32).0])
+    } else {
+        snap(line, units)
     }
-    utf16_len(line)
 }
 
 /// The position `at` of a server in the file `path`; where the line cannot be read it stays as it is.

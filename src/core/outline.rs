@@ -2,6 +2,7 @@
 //! words, flat lists nest, what is local to a function goes. It knows no server.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use lsp_types::{PositionEncodingKind, SymbolKind as LspKind};
 
@@ -41,6 +42,11 @@ const KINDS: [(LspKind, SymbolKind); 26] = [
     (LspKind::OPERATOR, Operator),
     (LspKind::TYPE_PARAMETER, TypeParameter),
 ];
+
+/// How deep symbols of a flat list nest: a reader of the answer takes no tree of any depth.
+const MAX_DEPTH: usize = 50;
+/// How many symbols of a container's name are looked at.
+const MAX_NAMESAKES: usize = 8;
 
 /// A symbol, and the name of what contains it where only a name is known.
 struct Node {
@@ -103,14 +109,16 @@ impl Reader<'_> {
                 name_range(text.as_deref(), &name, range.start)
             }
         };
-        let detail = raw.detail.filter(|detail| !detail.trim().is_empty());
-        let detail = detail.or_else(|| self.lines.line(self.path, selection_range.start.line));
+        let short = |text: &str| trimmed(text, MAX_DETAIL_CHARS);
+        let detail = raw.detail.map(|text| short(&text)).filter(|text| !text.is_empty());
+        let line = || self.lines.line(self.path, selection_range.start.line);
+        let detail = detail.or_else(|| line().map(|text| short(&text)));
         let children = self.nodes(raw.children);
         Some(Node {
             symbol: DocumentSymbol {
                 name,
                 kind: raw.kind.and_then(kind),
-                detail: detail.map(|t| trimmed(&t, MAX_DETAIL_CHARS)).filter(|t| !t.is_empty()),
+                detail: detail.filter(|text| !text.is_empty()),
                 range: Some(range),
                 selection_range: Some(selection_range),
                 children: children.into_iter().map(|node| node.symbol).collect(),
@@ -142,36 +150,67 @@ fn nested(mut nodes: Vec<Node>) -> Vec<DocumentSymbol> {
         parents.push(open.last().copied());
         open.push(node_idx);
     }
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (node_idx, node) in nodes.iter().enumerate() {
+        by_name.entry(&node.symbol.name).or_default().push(node_idx);
+    }
     for node_idx in 0..nodes.len() {
         if parents[node_idx].is_none()
             && let Some(container) = nodes[node_idx].container.as_deref()
         {
             let last = container.rsplit(['.', ':']).next().unwrap_or(container);
-            let lies_within = |mut inner_idx: usize| loop {
-                match parents[inner_idx] {
-                    _ if inner_idx == node_idx => break true,
-                    Some(outer_idx) => inner_idx = outer_idx,
-                    None => break false,
-                }
-            };
-            parents[node_idx] = [container, last].into_iter().find_map(|wanted| {
-                (0..nodes.len()).find(|&idx| nodes[idx].symbol.name == wanted && !lies_within(idx))
-            });
+            let namesakes = |wanted| by_name.get(wanted).into_iter().flatten().take(MAX_NAMESAKES);
+            parents[node_idx] = [container, last]
+                .into_iter()
+                .flat_map(namesakes)
+                .copied()
+                .find(|&outer_idx| !lies_within(outer_idx, node_idx, &parents));
         }
     }
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    let mut roots = Vec::new();
-    for (node_idx, parent) in parents.iter().enumerate() {
-        match parent {
-            Some(parent_idx) => children[*parent_idx].push(node_idx),
-            None => roots.push(node_idx),
-        }
-    }
+    let (roots, children) = tree_of(&parents);
     let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
     roots
         .into_iter()
         .filter_map(|root_idx| with_children(root_idx, &mut nodes, &children))
         .collect()
+}
+
+/// Whether `inner_idx` is `outer_idx` or lies in it, or too deep to tell.
+fn lies_within(inner_idx: usize, outer_idx: usize, parents: &[Option<usize>]) -> bool {
+    let outwards = std::iter::successors(Some(inner_idx), |&idx| parents[idx]);
+    let mut n_outwards = 0;
+    for idx in outwards {
+        n_outwards += 1;
+        if idx == outer_idx || n_outwards > MAX_DEPTH {
+            return true;
+        }
+    }
+    false
+}
+
+/// The roots and the children of each node, at most `MAX_DEPTH` deep: what lies deeper is a child of the
+/// deepest that may have some.
+fn tree_of(parents: &[Option<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let mut given: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    let mut roots = Vec::new();
+    for (node_idx, parent) in parents.iter().enumerate() {
+        match parent {
+            Some(parent_idx) => given[*parent_idx].push(node_idx),
+            None => roots.push(node_idx),
+        }
+    }
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    // A node, which of those that it lies in has its children, and how deep that one lies.
+    let mut left: Vec<(usize, usize, usize)> = roots.iter().map(|&root| (root, root, 1)).collect();
+    while let Some((node_idx, holder_idx, depth)) = left.pop() {
+        for &child_idx in &given[node_idx] {
+            children[holder_idx].push(child_idx);
+            let deeper = (child_idx, child_idx, depth + 1);
+            let as_deep = (child_idx, holder_idx, depth);
+            left.push(if depth + 1 < MAX_DEPTH { deeper } else { as_deep });
+        }
+    }
+    (roots, children)
 }
 
 fn with_children(
@@ -277,6 +316,39 @@ mod tests {
         let wanted = "[A Class 0:0-3:1 0:6-0:7[x Field 1:2-1:8 1:6-1:7, f Method 2:2-2:8 2:2-2:3, \
                       g Method 4:0-4:13 4:7-4:8], h Function 4:0-4:13 4:0-4:0]";
         assert_eq!(check(text, raw), (wanted.into(), 0));
+    }
+
+    #[test]
+    fn long_flat_lists_are_read_at_once_and_lie_not_too_deep() {
+        fn depth(symbols: &[DocumentSymbol]) -> usize {
+            symbols.iter().map(|symbol| 1 + depth(&symbol.children)).max().unwrap_or(0)
+        }
+        fn count(symbols: &[DocumentSymbol]) -> usize {
+            symbols.iter().map(|symbol| 1 + count(&symbol.children)).sum()
+        }
+        const N: u32 = 5_000;
+        let leaf = |n: u32| range(n, 0, n, 1);
+        let of =
+            |name: &dyn Fn(u32) -> Value, place: &dyn Fn(u32) -> Value, n: u32, other: Value| {
+                flat(name(n).as_str().expect("a name"), 5, place(n), other)
+            };
+        let own = |n: u32| json!(format!("n{n}"));
+        let same = |_: u32| json!("a");
+        let shells = |n: u32| range(n, 0, 3 * N - n, 0);
+        for (case, raw, deepest) in [
+            ("nowhere", (0..N).map(|n| of(&own, &leaf, n, json!("ns"))).collect::<Vec<_>>(), 1),
+            ("namesakes", (0..N).map(|n| of(&same, &leaf, n, json!("a"))).collect(), MAX_DEPTH),
+            ("inwards", (0..N).map(|n| of(&own, &leaf, n, own(n + 1))).collect(), MAX_DEPTH),
+            ("outwards", (1..N).map(|n| of(&own, &leaf, n, own(n - 1))).collect(), MAX_DEPTH),
+            ("shells", (0..N).map(|n| of(&own, &shells, n, Value::Null)).collect(), MAX_DEPTH),
+        ] {
+            let n_given = raw.len();
+            let raw: List<RawSymbol> = serde_json::from_value(raw.into()).expect("a list");
+            let lines = FileLines::of_text("/f", "");
+            let found = tree(raw, &PositionEncodingKind::UTF16, "/f", &lines);
+            assert_eq!((count(&found.items), found.n_unread), (n_given, 0), "{case}");
+            assert!(depth(&found.items) <= deepest, "{case} lies {} deep", depth(&found.items));
+        }
     }
 
     #[test]

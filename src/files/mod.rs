@@ -13,9 +13,10 @@ use std::io::Read;
 #[cfg(unix)]
 use std::os::unix::{ffi::OsStringExt, fs::OpenOptionsExt};
 use std::rc::Rc;
+use std::string::FromUtf8Error;
 
 use crate::core::facts::Text;
-use crate::core::lines::Lines;
+use crate::core::lines::{Line, Lines};
 use crate::core::uri;
 
 /// A file larger than this is not read for a preview.
@@ -33,39 +34,40 @@ pub struct FileLines {
 
 /// A text and where each of its lines lies in it, in bytes.
 struct Split {
-    bytes: Vec<u8>,
+    text: Rc<str>,
     lines: Vec<(usize, usize)>,
-    /// Which characters the bytes mean; unless known, only of ASCII.
+    /// Whether the text is what the bytes mean; else lines with an ESC cannot be read.
     is_known: bool,
 }
 
 impl Split {
     /// The lines of a text as an editor has it.
     fn new(text: String) -> Self {
-        Self::at(b'\n', text.into_bytes(), true)
+        Self::at(b'\n', text.into(), true)
     }
 
     /// The lines of what a file holds: where there is no LF at all, an editor lets CRs end them. `None` if
     /// it is no text.
     fn of_file(bytes: Vec<u8>) -> Option<Self> {
-        let (bytes, is_known) = match bytes.as_slice() {
-            [0xff, 0xfe, rest @ ..] => (utf16(rest, u16::from_le_bytes), true),
-            [0xfe, 0xff, rest @ ..] => (utf16(rest, u16::from_be_bytes), true),
+        let text = match bytes.as_slice() {
+            [0xff, 0xfe, rest @ ..] => Ok(utf16(rest, u16::from_le_bytes)),
+            [0xfe, 0xff, rest @ ..] => Ok(utf16(rest, u16::from_be_bytes)),
             _ if COMPRESSED.iter().any(|magic| bytes.starts_with(magic)) => return None,
             _ if bytes.contains(&0) => return None,
-            _ => {
-                // Seven bits may be no ASCII either: ISO-2022 goes to another set so.
-                let is_known =
-                    std::str::from_utf8(&bytes).is_ok() && find(&bytes, b"\x1b$").is_none();
-                (bytes, is_known)
-            }
+            // Seven bits may be no ASCII either: ISO-2022 goes to another set so.
+            _ if find(&bytes, b"\x1b$").is_some() => Err(bytes),
+            _ => String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes),
         };
-        let is_mac = bytes.contains(&b'\r') && !bytes.contains(&b'\n');
-        Some(Self::at(if is_mac { b'\r' } else { b'\n' }, bytes, is_known))
+        let is_known = text.is_ok();
+        let sure = |byte: u8| if byte.is_ascii() { char::from(byte) } else { ESC };
+        let text = text.unwrap_or_else(|bytes| bytes.into_iter().map(sure).collect());
+        let is_mac = text.contains('\r') && !text.contains('\n');
+        Some(Self::at(if is_mac { b'\r' } else { b'\n' }, text.into(), is_known))
     }
 
-    fn at(ending: u8, bytes: Vec<u8>, is_known: bool) -> Self {
-        let mut start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    fn at(ending: u8, text: Rc<str>, is_known: bool) -> Self {
+        let bytes = text.as_bytes();
+        let mut start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
         let mut lines = Vec::new();
         let endings = bytes.iter().enumerate().filter(|(_, byte)| **byte == ending);
         for end in endings.map(|(at, _)| at).chain([bytes.len()]) {
@@ -73,30 +75,27 @@ impl Split {
             lines.push((start, end - n_crs));
             start = end + 1;
         }
-        Self { bytes, lines, is_known }
+        Self { text, lines, is_known }
     }
 
-    fn line(&self, line: u32) -> Option<String> {
+    fn line(&self, line: u32) -> Option<Line> {
         let &(start, end) = self.lines.get(line as usize)?;
-        let bytes = &self.bytes[start..end];
-        if !self.is_known && (!bytes.is_ascii() || bytes.contains(&ESC)) {
-            return None;
-        }
-        std::str::from_utf8(bytes).ok().map(String::from)
+        let line = Line::new(Rc::clone(&self.text), start, end);
+        (self.is_known || !line.contains(ESC)).then_some(line)
     }
 }
 
-const BOM: &[u8] = "\u{feff}".as_bytes();
-const ESC: u8 = 0x1b;
+const BOM: char = '\u{feff}';
+const ESC: char = '\u{1b}';
 
 /// How files begin that an editor shows other than they lie: gzip, compress, bzip2, xz, zstd, lzip.
 const COMPRESSED: [&[u8]; 6] =
     [b"\x1f\x8b", b"\x1f\x9d", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"LZIP"];
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let chars = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
-    chars.collect::<String>().into_bytes()
+    chars.collect()
 }
 
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -175,7 +174,7 @@ fn read(path: &str) -> Option<Vec<u8>> {
 }
 
 impl Lines for FileLines {
-    fn line(&self, path: &str, line: u32) -> Option<String> {
+    fn line(&self, path: &str, line: u32) -> Option<Line> {
         self.split(path)?.line(line)
     }
 
@@ -226,14 +225,15 @@ mod tests {
             let units: Vec<_> = found.iter().map(|line| utf16_len(line)).collect();
             assert_eq!(json!([texts, units]), json!([case["lines"], case["units"]]), "{case}");
             assert!(!found.iter().any(|line| line.ends_with('\r')));
-            assert_eq!(lines.line(&path, n_lines), None);
+            assert!(lines.line(&path, n_lines).is_none());
         }
     }
 
     #[test]
     fn a_text_of_the_editor_has_its_lines_already() {
         let lines = FileLines::of_text("/f", "a\rb");
-        assert_eq!((lines.n_lines("/f"), lines.line("/f", 0)), (Some(1), Some("a\rb".into())));
+        assert_eq!(lines.n_lines("/f"), Some(1));
+        assert_eq!(lines.line("/f", 0).as_deref(), Some("a\rb"));
     }
 
     fn file(folder: &TempDir, name: &str, content: &[u8]) -> String {
@@ -292,10 +292,11 @@ mod tests {
         ] {
             let path = file(&folder, name, content);
             let lines = FileLines::new(Vec::new(), Vec::new());
-            assert_eq!((lines.n_lines(&path), lines.line(&path, 0)), (None, None), "{name}");
+            assert!(lines.n_lines(&path).is_none() && lines.line(&path, 0).is_none(), "{name}");
             // But for what the editor hands over.
             let text = Text { path: path.clone(), text: "a".into(), modified: false };
-            assert_eq!(FileLines::new(vec![text], Vec::new()).line(&path, 0), Some("a".into()));
+            let lines = FileLines::new(vec![text], Vec::new());
+            assert_eq!(lines.line(&path, 0).as_deref(), Some("a"));
         }
     }
 
