@@ -17,6 +17,7 @@
 
 (declare-function jsonrpc-name "ext:jsonrpc" t t)
 (declare-function jsonrpc-running-p "ext:jsonrpc" t t)
+(declare-function eglot--managed-buffers "ext:eglot" t t)
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" t t)
 
 (defun eca-context-eglot-definitions (request callback)
@@ -60,6 +61,7 @@ REQUEST, CALLBACK and value are as for `eca-context-eglot-definitions'."
    ((plist-get request :copy)
     (let ((open (eca-context-eglot--show (plist-get request :path))))
       (when open
+        (eca-context-eglot--flush-all (eca-context-eglot--open-server open))
         (eca-context-client-provide
          feature
          (list (eca-context-eglot--client (eca-context-eglot--open-server open)
@@ -74,7 +76,7 @@ REQUEST, CALLBACK and value are as for `eca-context-eglot-definitions'."
          (let ((server (eca-context-eglot--live-server)))
            (if (null server)
                (eca-context-eglot--failure "error" "the language server is gone")
-             (eglot--signal-textDocument/didChange)
+             (eca-context-eglot--flush-all server)
              (save-excursion
                (goto-char point)
                (eca-context-client-provide
@@ -83,6 +85,17 @@ REQUEST, CALLBACK and value are as for `eca-context-eglot-definitions'."
                        server (eca-context-eglot--uri (eca-context-eglot--record-true
                                                        (eca-context-eglot--record server)))))
                 request callback))))))))))
+
+(defun eca-context-eglot--flush-all (server)
+  "Send what SERVER has not been told of the texts of its buffers.
+What is known of one file follows from the others, too."
+  (dolist (buffer (eglot--managed-buffers server))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (condition-case nil
+            (when (eca-context-eglot--managed-p)
+              (eglot--signal-textDocument/didChange))
+          (error nil))))))
 
 (defun eca-context-eglot--client (server uri &optional via)
   "Return a client that speaks to SERVER about the document URI.

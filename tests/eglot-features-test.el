@@ -401,5 +401,90 @@ another; one that is a list (error CODE MESSAGE) is an error."
             (should (eglot-test-until 5 (null (gethash server eca-context-eglot--closed))))
             (should-not (find-buffer-visiting file))))))))
 
+;;;; Through the door
+
+(defun eglot-features-quiet ()
+  "Wait until eglot itself has no timer."
+  (should (eglot-test-until 10 (seq-every-p (lambda (timer) (symbolp (timer--function timer)))
+                                            timer-list))))
+
+(ert-deftest eglot-features-answers ()
+  (dolist (row facts-golden)
+    (eglot-features-in row folder
+      (eglot-features-ask 'documentation)
+      (eglot-features-quiet)
+      (facts-check-answer row (guest-check "editor/getContext" (facts-params buffer-file-name row)
+                                           (list folder))
+                          "eglot"))))
+
+(ert-deftest eglot-features-answers-whatever-the-encoding ()
+  (dolist (option '("--offset-encoding=utf-8" "--offset-encoding=utf-16"
+                    "--offset-encoding=utf-32" "--log=error"))
+    (ert-info (option)
+      (let ((row (eglot-features-row "wide.c"))
+            (eglot-server-programs
+             `((c-mode . (,(expand-file-name ".test/venv/bin/clangd") "--log=error" ,option)))))
+        (eglot-features-in row folder
+          (eglot-features-ask 'documentation)
+          (eglot-features-quiet)
+          (facts-check-answer row (guest-check "editor/getContext"
+                                               (facts-params buffer-file-name row) (list folder))
+                              "eglot"))))))
+
+(ert-deftest eglot-features-answers-where-nobody-visits ()
+  (dolist (row (seq-filter (lambda (row) (string-prefix-p "wide" (car row))) facts-golden))
+    (eglot-test-in folder
+      (with-current-buffer
+          (eglot-test-visit (concat "other." (file-name-extension (car row))) "\n")
+        (eglot-features-ask 'documentation)
+        (eglot-features-quiet)
+        (let ((file (facts-write row folder)))
+          (facts-check-answer row (plist-get (guest-ask "editor/getContext"
+                                                        (facts-params file row) (list folder))
+                                             :result)
+                              "eglot")
+          (should-not (find-buffer-visiting file))
+          (should-not eca-context-eglot--opens))))))
+
+(ert-deftest eglot-features-unsaved-text-elsewhere ()
+  (eglot-test-in folder
+    (let ((two (eglot-test-visit "two.py" "def f():\n    return 1\n")))
+      (with-current-buffer (eglot-test-visit "one.py" "from two import f\nf()\n")
+        (facts-definitions (eglot-features-ask 'definitions))
+        (with-current-buffer two
+          (goto-char (point-min))
+          (insert "# first\n"))
+        (let ((found (plist-get (plist-get (guest-ask "editor/getContext"
+                                                      (list :uri (guest-uri buffer-file-name)
+                                                            :position '(:line 1 :character 0)
+                                                            :include ["definitions"])
+                                                      (list folder))
+                                           :result)
+                                :definitions)))
+          (should (equal (mapcar (lambda (place)
+                                   (list (file-name-nondirectory (plist-get place :uri))
+                                         (facts-range (plist-get place :range))
+                                         (plist-get place :preview) (plist-get place :modified)))
+                                 found)
+                         '(("two.py" (1 4 1 5) "def f():" t)))))))))
+
+(ert-deftest eglot-features-the-older-requests ()
+  (eglot-features-in (eglot-features-row "app.py") folder
+    (eglot-features-ask 'documentation)
+    (eglot-features-quiet)
+    (pcase-dolist (`(,method ,more . ,ranges)
+                   '(("editor/getDefinition" nil (7 9 7 14))
+                     ("editor/getReferences" nil (7 9 7 14) (13 13 13 18))
+                     ("editor/getReferences" (:includeDeclaration :json-false) (13 13 13 18))))
+      (let ((result (guest-check method
+                                 (append (list :uri (guest-uri buffer-file-name)
+                                               :line 13 :character 14)
+                                         more)
+                                 (list folder))))
+        (should (equal (plist-get result :status) "success"))
+        (should (equal (mapcar (lambda (place) (facts-range (plist-get place :range)))
+                               (plist-get result :locations))
+                       ranges))))))
+
 (provide 'eglot-features-test)
 ;;; eglot-features-test.el ends here

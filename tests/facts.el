@@ -182,5 +182,96 @@ ASK is called with a feature and returns outcomes."
         (should (equal (mapcar #'car documentation) '("hover" "signature")))
         (should (string-search hover (cadr (car documentation))))))))
 
+;;;; Answers
+
+(defconst facts-answers
+  '(("app.py" ("total" 12 12 12 17)
+     (("definition" "app.py" (6 8 6 13) "Cart"))
+     (("app.py" (6 8 6 13) t "Cart") ("app.py" (12 12 12 17) nil "main"))
+     (("Cart" "class" (2 0 7 42) (2 6 2 10)
+       ("TAX" "constant" (4 4 4 7) (4 4 4 7))
+       ("total" "method" (6 4 7 42) (6 8 6 13)))
+      ("main" "function" (10 0 12 26) (10 4 10 8)))
+     (("main" "function" (10 0 12 26) (10 4 10 8)))
+     ("hover" "signature" "signature"))
+    ("wide.py" ("變" 4 20 4 21)
+     (("definition" "wide.py" (0 4 0 5) nil))
+     (("wide.py" (0 4 0 5) t nil) ("wide.py" (4 20 4 21) nil nil))
+     (("變" "function" (0 0 1 9) (0 4 0 5)) ("s" "variable" (4 1 4 2) (4 1 4 2)))
+     nil
+     ("hover"))
+    ("app.c" ("twice" 2 24 2 29)
+     (("definition" "app.c" (1 4 1 9) nil))
+     (("app.c" (1 4 1 9) t nil) ("app.c" (2 24 2 29) nil "main"))
+     (("twice" "function" (1 0 1 34) (1 4 1 9)) ("main" "function" (2 0 2 35) (2 4 2 8)))
+     (("main" "function" (2 0 2 35) (2 4 2 8)))
+     ("hover"))
+    ("wide.c" ("𝒳" 2 39 2 41)
+     (("definition" "wide.c" (0 4 0 6) nil))
+     (("wide.c" (0 4 0 6) t nil) ("wide.c" (2 39 2 41) nil "main"))
+     (("𝒳" "function" (0 0 0 27) (0 4 0 6)) ("main" "function" (1 0 3 1) (1 4 1 8)))
+     (("main" "function" (1 0 3 1) (1 4 1 8)))
+     ("hover"))
+    ("app.js" ("total" 5 4 5 9)
+     (("definition" "app.js" (1 2 1 7) "Cart"))
+     (("app.js" (1 2 1 7) t "Cart") ("app.js" (5 4 5 9) nil "main"))
+     (("Cart" "class" (0 0 2 1) (0 6 0 10) ("total" "method" (1 2 1 32) (1 2 1 7)))
+      ("main" "function" (3 0 6 1) (3 9 3 13)))
+     (("main" "function" (3 0 6 1) (3 9 3 13)))
+     ("hover"))
+    ("wide.js" ("變" 2 33 2 34)
+     (("definition" "wide.js" (0 9 0 10) nil))
+     (("wide.js" (0 9 0 10) t nil) ("wide.js" (2 33 2 34) nil "main"))
+     (("變" "function" (0 0 0 27) (0 9 0 10)) ("main" "function" (1 0 3 1) (1 9 1 13)))
+     (("main" "function" (1 0 3 1) (1 9 1 13)))
+     ("hover")))
+  "By hand, what is answered at the places of `facts-golden': the symbol, the
+definitions (ROLE FILE RANGE CONTAINER), the references (FILE RANGE DECLARATION
+CONTAINER), the symbols (NAME KIND RANGE SELECTION . CHILDREN), those around it,
+and the roles of the documentation.")
+
+(defconst facts-features
+  ["symbolAtPosition" "definitions" "references" "documentSymbols" "enclosingSymbols"
+   "documentation"]
+  "What is asked.")
+
+(defun facts-params (file row)
+  "Return params that ask for all about FILE at the place of ROW of `facts-golden'."
+  (let* ((before (replace-regexp-in-string "\r" "" (car (split-string (cadr row) "\\$0"))))
+         (line (car (last (split-string before "\n"))))
+         (units (/ (length (encode-coding-string line 'utf-16le)) 2)))
+    (list :uri (concat "file://" file)
+          :position (list :line (length (seq-filter (lambda (char) (eq char ?\n)) before))
+                          :character units)
+          :include facts-features)))
+
+(defun facts-answer (result)
+  "Return RESULT of `editor/getContext' in the form of `facts-answers'."
+  (let ((file (lambda (place) (file-name-nondirectory (plist-get place :uri))))
+        (range (lambda (place) (facts-range (plist-get place :range))))
+        (symbol (plist-get result :symbolAtPosition)))
+    (list (cons (plist-get symbol :text) (funcall range symbol))
+          (mapcar (lambda (place)
+                    (list (plist-get place :role) (funcall file place) (funcall range place)
+                          (plist-get place :container)))
+                  (plist-get result :definitions))
+          (mapcar (lambda (place)
+                    (list (funcall file place) (funcall range place)
+                          (plist-get place :declaration) (plist-get place :container)))
+                  (plist-get result :references))
+          (mapcar #'facts-symbol (plist-get result :documentSymbols))
+          (mapcar #'facts-symbol (plist-get result :enclosingSymbols))
+          (mapcar (lambda (one) (plist-get one :role)) (plist-get result :documentation)))))
+
+(defun facts-check-answer (row result client)
+  "Check that RESULT, which CLIENT told, is what `facts-answers' says of ROW."
+  (ert-info ((car row))
+    (should (equal (facts-answer result) (cdr (assoc (car row) facts-answers))))
+    (should-not (plist-get result :unavailable))
+    (let ((provenance (plist-get result :provenance)))
+      (dolist (feature (cdr (append facts-features nil)))
+        (should (equal (plist-get provenance (intern (concat ":" feature)))
+                       (list :kind "semantic" :providers (list client))))))))
+
 (provide 'facts)
 ;;; facts.el ends here

@@ -297,5 +297,31 @@ Return a function without arguments: nil, or a list with what was answered."
             (should-not (memq #'eca-context-lsp-mode--make-way
                               (default-value 'lsp-before-open-hook)))))))))
 
+;;;; Through the door
+
+(ert-deftest lsp-mode-features-answers ()
+  (dolist (row (lsp-mode-features-rows))
+    (lsp-mode-features-in row folder
+      (lsp-mode-features-ask 'documentation)
+      (facts-check-answer row (guest-check "editor/getContext" (facts-params buffer-file-name row)
+                                           (list folder))
+                          "lsp-mode"))))
+
+(ert-deftest lsp-mode-features-answers-where-nobody-visits ()
+  (dolist (row (seq-filter (lambda (row) (string-prefix-p "wide" (car row)))
+                           (lsp-mode-features-rows)))
+    (lsp-mode-test-in folder
+      (with-current-buffer
+          (lsp-mode-test-visit (expand-file-name
+                                (concat "other." (file-name-extension (car row))) folder)
+                               "\n")
+        (lsp-mode-features-ask 'documentation)
+        (let ((file (facts-write row folder)))
+          (facts-check-answer row (plist-get (guest-ask "editor/getContext"
+                                                        (facts-params file row) (list folder))
+                                             :result)
+                              "lsp-mode")
+          (should-not (find-buffer-visiting file)))))))
+
 (provide 'lsp-mode-features-test)
 ;;; lsp-mode-features-test.el ends here
