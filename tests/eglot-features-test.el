@@ -52,7 +52,7 @@ Return a function without arguments: nil, or a list with what was answered."
   (declare (indent 2) (debug (form symbolp body)))
   `(eglot-test-in ,folder
      (with-current-buffer (find-file-noselect (facts-write ,row ,folder))
-       (eglot-test-connect)
+       (eglot-test-join)
        (facts-go ,row)
        ,@body)))
 
@@ -478,7 +478,7 @@ another; one that is a list (error CODE MESSAGE) is an error."
                      ("editor/getReferences" (:includeDeclaration :json-false) (13 13 13 18))))
       (let ((result (guest-check method
                                  (append (list :uri (guest-uri buffer-file-name)
-                                               :line 13 :character 14)
+                                               :position '(:line 13 :character 14))
                                          more)
                                  (list folder))))
         (should (equal (plist-get result :status) "success"))

@@ -88,9 +88,16 @@ It is gone afterwards, with its servers."
   (let ((buffer (find-file-noselect (expand-file-name file))))
     (with-current-buffer buffer
       (unless (eglot-managed-p)
-        (eglot-test-connect))
-      (should (eglot-managed-p)))
+        (eglot-test-join)))
     buffer))
+
+;; Who waits for a server in jsonrpc leaves its filter by a throw; after that Emacs 28 does not give the
+;; match data back when a filter has run, whoever's it is.
+(defun eglot-test-join ()
+  "Connect the current buffer to its server and wait until that manages it."
+  (let ((eglot-sync-connect nil))
+    (eglot-test-connect))
+  (should (eglot-test-until 30 (eglot-managed-p))))
 
 (defun eglot-test-connect ()
   "Connect the current buffer to its server."
