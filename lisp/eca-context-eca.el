@@ -136,9 +136,8 @@ DELAY grows with each try, up to a quarter of a second."
 
 (defun eca-context-eca--written-p (process string)
   "Write STRING to PROCESS and return non-nil if all of it was written in time."
-  (with-timeout (eca-context-eca--patience)
-    (process-send-string process string)
-    t))
+  (eca-context-job-within eca-context-eca--patience
+                          (lambda () (process-send-string process string) t)))
 
 ;;;; Capabilities
 

@@ -332,9 +332,9 @@ goes on to there."
             (catch 'top-level
               (with-local-quit
                 (condition-case err
-                    (list (with-timeout ((eca-context-job--share chain)
-                                         (eca-context-job--silence chain))
-                            (eca-context-job--call-there chain)))
+                    (or (eca-context-job-within (eca-context-job--share chain)
+                                                 #'eca-context-job--call-there chain)
+                        (list (eca-context-job--silence chain)))
                   (inhibited-interaction
                    (list (eca-context-job--failure function "would-prompt"
                                                    "it wanted to ask the user")))
@@ -377,6 +377,18 @@ goes on to there."
                        (eca-context-job--callback chain)))))))))
 
 ;;;; Waiting for others
+
+;; All calls of one `with-timeout' share a tag: one's time limit would end another that waits inside it,
+;; and then the first would have none.
+(defun eca-context-job-within (seconds function &rest arguments)
+  "Call FUNCTION with ARGUMENTS and return a list of its value.
+Return nil if it waits when SECONDS are over."
+  (let* ((tag (make-symbol "too-late"))
+         (timer (run-at-time seconds nil (lambda () (throw tag nil)))))
+    (unwind-protect
+        (catch tag
+          (list (apply function arguments)))
+      (cancel-timer timer))))
 
 (defconst eca-context-job--interval 0.02
   "How often what is waited for is looked at, in seconds.")

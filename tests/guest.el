@@ -184,5 +184,9 @@ user's world is a failure."
     (write-region text nil file nil 'silent))
   (guest-uri file))
 
+;; Looked at are all functions and variables of Emacs: interpreted, that takes a third of a second.
+(mapc #'byte-compile
+      '(guest-buffer guest-variables guest-functions guest-snapshot guest-difference guest-only))
+
 (provide 'guest)
 ;;; guest.el ends here

@@ -37,6 +37,8 @@ Return the result and how long it took; what is left behind is a failure."
       (while (and (= n-done 0) (< (- (float-time) start) (+ seconds 5)))
         (accept-process-output nil 0.01))
       (should (= n-done 1))
+      ;; What has been answered holds nobody up any more.
+      (should (< (- (float-time) start) (+ seconds 0.5)))
       (should (<= (length timer-list) timers))
       (list result took))))
 
@@ -153,6 +155,13 @@ Return the result and how long it took; what is left behind is a failure."
                      (:c ("job-test-waits" "timeout" "it did not answer in time")
                          ("later" "ok" nil)))))
     (should (< took 2.2))))
+
+(ert-deftest job-test-c20-one-that-waits-inside-another ()
+  ;; The outer one has half of the time, and then the good one is asked.
+  (should (equal (job-test-says (car (job-test-run 1 '(:a job-test-waits job-test-good)
+                                                   '(:b job-test-waits))))
+                 '((:a ("job-test-waits" "timeout" "it did not answer in time") ("good" "ok" nil))
+                   (:b ("job-test-waits" "timeout" "it did not answer in time"))))))
 
 (ert-deftest job-test-c20-one-that-computes-comes-last ()
   (pcase-let ((`(,result ,took) (job-test-run 8 '(:a job-test-computes) '(:b job-test-later))))
