@@ -8,6 +8,8 @@
 ;; The real eglot with clangd, pyright, typescript-language-server, and ruff; `facts-golden' says what
 ;; they know.
 
+;; Run-ert: slow, it waits for language servers.
+
 ;;; Code:
 
 (require 'cl-lib)

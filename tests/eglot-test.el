@@ -8,6 +8,8 @@
 ;; The real eglot with clangd, pyright and typescript-language-server.  What a server cannot be brought
 ;; to say is put into its mouth: `eglot-test-publish' hands eglot a notification.
 
+;; Run-ert: slow, it waits for language servers.
+
 ;;; Code:
 
 (require 'cl-lib)

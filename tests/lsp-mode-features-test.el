@@ -7,6 +7,8 @@
 
 ;; The real lsp-mode with the real pyright and clangd; `facts-golden' says what they know.
 
+;; Run-ert: slow, it waits for language servers.
+
 ;;; Code:
 
 (require 'cl-lib)

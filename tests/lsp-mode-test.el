@@ -7,6 +7,8 @@
 
 ;; The real lsp-mode with the real pyright and clangd; what they say is written down by hand.
 
+;; Run-ert: slow, it waits for language servers.
+
 ;;; Code:
 
 (require 'cl-lib)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # run-ert.sh [FILE…]: runs every tests/*-test.el, or FILEs, with the real module; each file in an Emacs of
-# its own, on each Emacs of $EMACSES, plain and with --module-assertions. The last line it prints sums up:
+# its own, on each Emacs of $EMACSES, plain and with --module-assertions; a file that says "Run-ert: slow"
+# meets the assertions on the last Emacs alone. The last line that is printed sums up:
 # `ert total: N passed, N failed, N skipped'. A file that is missing, has no test, crashes or hangs fails.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -57,6 +58,7 @@ runs=()
 for emacs in "${emacses[@]}"; do
     for mode in plain assertions; do
         for file in "${files[@]}"; do
+            [[ $mode == assertions && $emacs != "${emacses[-1]}" ]] && grep -q '^;; Run-ert: slow' "$file" && continue
             log=$out/$(basename "$emacs")-$mode-$(basename "$file" .el).log
             runs+=("$log")
             while (($(jobs -rp | wc -l) >= n_jobs)); do wait -n; done

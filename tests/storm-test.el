@@ -9,6 +9,8 @@
 ;; eglot and flymake checks Emacs Lisp.  Each is answered once, nothing grows, nothing of the user's is
 ;; other than before.  The seed is fixed; the schema is held against all answers by tests/schema.py.
 
+;; Run-ert: slow, it waits for language servers.
+
 ;;; Code:
 
 (require 'cl-lib)
