@@ -208,25 +208,36 @@ DIAGNOSTICS."
 
 ;; typescript-language-server publishes what the parser found, then, when the types are checked, all of
 ;; it: 50 ms after the one and the other, and the empty list of the first is no clean file.  What it is
-;; asked meanwhile it answers when the types are checked.
+;; asked meanwhile it answers when the types are checked; and what it is asked when those 50 ms are over,
+;; only after it has published, however busy the machine is.
 (defconst eca-context-eglot--echo-time 0.075
   "Seconds within which a publish may follow an answer that it precedes.")
 
 (defun eca-context-eglot--settling (server uri)
-  "Return a list of the time from which on a publish of URI by SERVER is whole.
-It is nil until SERVER has answered a question sent now; one that names versions
-publishes each once."
+  "Return what tells `eca-context-eglot--settled-p' of a publish of URI by SERVER.
+It is whole when SERVER, which is asked now, has answered, and once more when
+it is asked a little later; one that names versions publishes each once."
   (if (eca-context-eglot--versions-p server)
-      (list 0)
+      (list t)
     (let ((settled (list nil)))
       (eca-context-eglot--touch
        server uri
-       (lambda () (setcar settled (+ (float-time) eca-context-eglot--echo-time))))
+       (lambda ()
+         (setcar settled (+ (float-time) eca-context-eglot--echo-time))
+         (setcdr settled (lambda ()
+                           (eca-context-eglot--touch
+                            server uri (lambda () (setcar settled t)))))))
       settled)))
 
 (defun eca-context-eglot--settled-p (settled)
-  "Return non-nil if the time has come that SETTLED is about."
-  (and (car settled) (>= (float-time) (car settled))))
+  "Return non-nil if the publish that SETTLED is about is whole.
+When the time has come, the server is asked for the second time."
+  (let ((state (car settled)))
+    (cond ((eq state t))
+          ((and state (>= (float-time) state))
+           (setcar settled nil)
+           (funcall (cdr settled))
+           nil))))
 
 (defun eca-context-eglot--pull (server record)
   "Ask SERVER for the diagnostics of the current buffer, once for each text.
@@ -244,7 +255,7 @@ Nothing is asked of one that only publishes.  They go into RECORD."
            (with-current-buffer buffer
              (when (and (eql tick (buffer-chars-modified-tick))
                         (not (eca-context-eglot--fresh-p record)))
-               (eca-context-eglot--say record diagnostics t '(0))))))))))
+               (eca-context-eglot--say record diagnostics t '(t))))))))))
 
 (defun eca-context-eglot--pull-uri (server uri done &optional is-last)
   "Ask SERVER for the diagnostics of URI; call DONE with them if it gives any.

@@ -122,7 +122,7 @@ many as have called this have called `eca-context-eglot--leave'."
            (unless (eca-context-eglot--open-state open)
              (setf (eca-context-eglot--open-said open) t
                    (eca-context-eglot--open-diagnostics open) diagnostics
-                   (eca-context-eglot--open-settled open) '(0)
+                   (eca-context-eglot--open-settled open) '(t)
                    (eca-context-eglot--open-state open) 'said))))))))
 
 (defun eca-context-eglot--hear (open version diagnostics)

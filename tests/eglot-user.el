@@ -42,8 +42,6 @@ It is gone afterwards, with its servers."
            (inhibit-message t)
            ;; How long a server takes to say its first word is not what is tested.
            (eca-context-eglot--patience 20)
-           ;; Nor how late one publishes on a busy machine.
-           (eca-context-eglot--echo-time 0.3)
            (eca-context-diagnostics-functions
             '(eca-context-eglot-diagnostics eca-context-flymake-diagnostics))
            (project-find-functions (list (lambda (_) (cons 'transient ,folder)))))
