@@ -338,13 +338,7 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
   "Return what the module must know of the files that OUTCOMES name beside PATH.
 These are files the user excludes, and the texts of buffers that the module
 cannot read from disk, which are added to those of FACTS."
-  (let ((files (remove path (eca-context-collect--files outcomes)))
-        (opaque (seq-filter (lambda (buffer)
-                              (with-current-buffer buffer
-                                (and buffer-file-name
-                                     (or (buffer-modified-p)
-                                         (eca-context-place-opaque-p buffer-file-name)))))
-                            (buffer-list))))
+  (let ((files (remove path (eca-context-collect--files outcomes))))
     (list :excluded (eca-context-files-at-once
                       (mapcan (lambda (file)
                                 (let ((path (or (eca-context-uri-to-path file) file)))
@@ -355,11 +349,22 @@ cannot read from disk, which are added to those of FACTS."
                   (mapcan (lambda (outcome) (append (plist-get outcome :texts) nil))
                           (append (plist-get outcomes :definitions)
                                   (plist-get outcomes :references)))
-                  (delq nil
-                        (mapcar (lambda (file)
-                                  (let ((buffer (eca-context-collect--visiting file opaque)))
-                                    (and buffer (eca-context-collect--text file buffer))))
-                                (and opaque files)))))))
+                  (eca-context-collect--texts files)))))
+
+(defun eca-context-collect--texts (files)
+  "Return the texts of those of FILES that the module cannot read from disk.
+They are what buffers have, unsaved or in an encoding that is not UTF-8."
+  (let ((opaque (seq-filter (lambda (buffer)
+                              (with-current-buffer buffer
+                                (and buffer-file-name
+                                     (or (buffer-modified-p)
+                                         (eca-context-place-opaque-p buffer-file-name)))))
+                            (buffer-list))))
+    (delq nil
+          (mapcar (lambda (file)
+                    (let ((buffer (eca-context-collect--visiting file opaque)))
+                      (and buffer (eca-context-collect--text file buffer))))
+                  (and opaque files)))))
 
 (defun eca-context-collect--visiting (file buffers)
   "Return which of BUFFERS visits FILE, under that name or its true one, or nil."
@@ -383,7 +388,9 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
          (buffers (eca-context-files-at-once
                     (seq-filter (lambda (buffer)
                                   (eca-context-files-shown-p (buffer-file-name buffer) roots))
-                                (buffer-list)))))
+                                (buffer-list))))
+         (outdated (mapcar #'buffer-file-name
+                           (seq-filter #'eca-context-document-outdated-p buffers))))
     (eca-context-job-run
      (mapcan (lambda (buffer)
                (eca-context-collect--chains
@@ -396,7 +403,7 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
          (eca-context-collect--guarded
           (lambda (trouble) (setq facts trouble))
           (lambda ()
-            (setq facts (list :diagnostics
+            (let ((said (list :diagnostics
                               (eca-context-files-at-once
                                 (eca-context-collect--shown
                                  (append (eca-context-collect--listed roots)
@@ -404,9 +411,25 @@ Each buffer that visits one is asked, and flymake's list of other files is read.
                                                   append (mapcar (lambda (outcome)
                                                                    (eca-context-collect--named
                                                                     outcome file))
-                                                                 said)))
-                                 roots))))))
+                                                                 (if (member file outdated)
+                                                                     (eca-context-collect--older
+                                                                      said file)
+                                                                   said))))
+                                 roots)))))
+              ;; Places are brought onto the text as the editor has it, which may not be saved.
+              (setq facts (append said
+                                  (list :texts (eca-context-collect--texts
+                                                (eca-context-collect--files said))))))))
          (funcall done (append (list :root (car roots)) facts)))))))
+
+(defun eca-context-collect--older (outcomes file)
+  "Return OUTCOMES of FILE, of which the disk has a newer text than its buffer.
+What checkers found in the older one is not told, nor that they found nothing."
+  (if (seq-some (lambda (outcome) (equal (plist-get outcome :status) "ok")) outcomes)
+      (list (list :provider "" :kind "unknown" :status "error"
+                  :reason (format "%s has changed on disk and the editor still has its older text"
+                                  (file-name-nondirectory file))))
+    outcomes))
 
 (defun eca-context-collect--listed (roots)
   "Return outcomes about files in ROOTS that no buffer visits but a client lists."

@@ -54,6 +54,46 @@
                      '(unknown ("not checked: the file has changed on disk and the editor still has its older text")
                                "no-provider"))))))
 
+(defun background-test-flymake-on (file problems)
+  "Visit FILE and let flymake find PROBLEMS there.
+Each is a list of the arguments of `flymake-make-diagnostic' after the first."
+  (with-current-buffer (find-file-noselect file)
+    (setq-local flymake-diagnostic-functions
+                (list (lambda (report &rest _)
+                        (funcall report (mapcar (lambda (problem)
+                                                  (apply #'flymake-make-diagnostic
+                                                         (current-buffer) problem))
+                                                problems)))))
+    (flymake-mode 1)
+    (flymake-start)))
+
+(ert-deftest background-test-c44-an-older-text-is-not-clean ()
+  (guest-with-folder folder
+    (let* ((file (expand-file-name "a.txt" folder))
+           (other (expand-file-name "b.txt" folder))
+           (ask (lambda ()
+                  (let ((result (guest-check "editor/getDiagnostics" nil (list folder))))
+                    (list (if (plist-member result :fresh) (plist-get result :fresh) 'unknown)
+                          (mapcar (lambda (found) (plist-get found :message))
+                                  (plist-get result :diagnostics))
+                          (mapcar (lambda (entry) (plist-get entry :reason))
+                                  (plist-get result :unavailable))))))
+           (reason "a.txt has changed on disk and the editor still has its older text"))
+      (guest-write file "old text\n")
+      (guest-write other "old text\n")
+      (background-test-flymake-on file nil)
+      ;; That a file nobody checks has changed is no news.
+      (find-file-noselect other)
+      (background-test-newer other "new text\n")
+      (should (equal (funcall ask) '(t nil nil)))
+      (background-test-newer file "new text\n")
+      (should (equal (funcall ask)
+                     (list 'unknown (list (concat "not checked: " reason)) (list reason))))
+      ;; What others found is told all the same, and is not all.
+      (kill-buffer (get-file-buffer other))
+      (background-test-flymake-on other '((1 2 :note "N")))
+      (should (equal (funcall ask) (list nil '("N") (list reason)))))))
+
 (ert-deftest background-test-disk-newer-is-refreshed-where-the-user-has-it-so ()
   (guest-with-folder folder
     (let* ((file (expand-file-name "a.txt" folder))

@@ -135,6 +135,45 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                                       :result)
                            :diagnostics))))))
 
+(defun cases-test-ranges (params &optional roots)
+  "Return the ranges of the diagnostics of PARAMS within ROOTS, lists of numbers."
+  (mapcar (lambda (found)
+            (let ((range (plist-get found :range)))
+              (append (cl-remove-if #'keywordp (plist-get range :start))
+                      (cl-remove-if #'keywordp (plist-get range :end)))))
+          (plist-get (plist-get (guest-ask "editor/getDiagnostics" params roots) :result)
+                     :diagnostics)))
+
+(ert-deftest cases-c07-a-diagnostic-past-the-end ()
+  (guest-with-folder folder
+    (let ((uri (guest-write (concat folder "a.txt") "ab\ncd"))
+          (eca-context-diagnostics-functions
+           (list (lambda (&rest _)
+                   (list :provider "odd" :kind "semantic" :status "ok" :fresh t
+                         :items (list (vector nil "error" "odd" nil [1 24 1 25] "past")
+                                      (vector nil "error" "odd" nil [1 1 9 25] "over")
+                                      (vector nil "error" "odd" nil [9 4 9 5] "below")))))))
+      (find-file-noselect (concat folder "a.txt"))
+      (dolist (params (list nil (list :uri uri)))
+        (should (equal (cases-test-ranges params (list folder))
+                       '((1 1 1 2) (1 2 1 2) (1 2 1 2))))))))
+
+(ert-deftest cases-c01-unsaved-text-in-the-workspace ()
+  (dolist (saved '("" "x\n" "a\n\n\n"))
+    (guest-with-folder folder
+      (let ((uri (guest-write (concat folder "a.txt") saved)))
+        (with-current-buffer (find-file-noselect (concat folder "a.txt"))
+          (setq-local flymake-diagnostic-functions
+                      (list (lambda (report &rest _)
+                              (funcall report (list (flymake-make-diagnostic
+                                                     (current-buffer) 13 16 :error "E"))))))
+          (flymake-mode 1)
+          (erase-buffer)
+          (insert "x\n\tsecond 😀 bad\n")
+          (flymake-start)
+          (dolist (params (list (list :uri uri) nil))
+            (should (equal (cases-test-ranges params (list folder)) '((1 11 1 14))))))))))
+
 (ert-deftest cases-c08-a-diagnostic-without-extent ()
   (should (equal (cases-test-diagnostics "int f() {\n  return 1\n}\n" '((21 21 :error "missing ;"))
                                          nil)

@@ -163,7 +163,7 @@ Each is (LINE CHARACTER END-LINE END-CHARACTER MESSAGE)."
                              (plist-get (guest-check "editor/getDiagnostics"
                                                      (list :uri (guest-uri file)) (list folder))
                                         :diagnostics))
-                     '((:line 1 :character 9) (:line 1 :character 10)))))))
+                     '((:line 1 :character 10) (:line 1 :character 10)))))))
 
 ;;;; Fresh
 

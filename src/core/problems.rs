@@ -152,14 +152,5 @@ fn clamped(range: Range, path: &str, lines: &dyn Lines) -> Range {
         }
     };
     let (start, end) = (clamp(range.start), clamp(range.end));
-    // A problem past the end of its line is shown on the last character.
-    let lost = start == end && range.start != range.end;
-    let start = if lost && start.character > 0 {
-        let text = lines.line(path, start.line);
-        let before = start.character - 1;
-        Position::new(start.line, text.map_or(before, |text| snap(&text, before)))
-    } else {
-        start
-    };
     Range { start, end: end.max(start) }
 }
