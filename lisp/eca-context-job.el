@@ -279,7 +279,10 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
   (let* ((turn (eca-context-job--chain-turn chain))
          (idle (current-idle-time))
          (said (and (or is-first noninteractive (and idle (> (float-time idle) 0.5)))
-                    (while-no-input (list (eca-context-job--call chain))))))
+                    (progn
+                      ;; It is its own fault from now on, unless the user comes back.
+                      (setf (eca-context-job--chain-stalled chain) nil)
+                      (while-no-input (list (eca-context-job--call chain)))))))
     (cond
      ((not (eca-context-job--open-p chain)))
      ((not (consp said))

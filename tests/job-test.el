@@ -64,6 +64,13 @@ Return the result and how long it took; what is left behind is a failure."
     (while (< (- (float-time) start) 2)))
   (job-test-ok "computes"))
 (put 'job-test-computes 'eca-context-computes t)
+(defvar job-test-n-calls 0 "How often `job-test-interrupted' was called.")
+(defun job-test-interrupted (&rest _)
+  "Be interrupted as by input, and the next time wait for 30 seconds."
+  (if (= 1 (setq job-test-n-calls (1+ job-test-n-calls)))
+      (throw throw-on-input t)
+    (sleep-for 30)))
+(put 'job-test-interrupted 'eca-context-computes t)
 (defun job-test-twice (_ callback)
   "Answer through CALLBACK twice, and return something, too."
   (funcall callback (job-test-ok "first"))
@@ -168,6 +175,12 @@ Return the result and how long it took; what is left behind is a failure."
     (should (equal (job-test-says result)
                    '((:a ("computes" "ok" nil)) (:b ("later" "ok" nil)))))
     (should (< 2 took 3))))
+
+(ert-deftest job-test-c20-interrupted-and-then-too-slow ()
+  (setq job-test-n-calls 0)
+  (should (equal (job-test-says (car (job-test-run 1 '(:a job-test-interrupted))))
+                 '((:a ("job-test-interrupted" "timeout" "it did not answer in time")))))
+  (should (= job-test-n-calls 2)))
 
 (ert-deftest job-test-silence-ends-at-the-deadline ()
   (pcase-let ((`(,result ,took) (job-test-run 0.5 '(:a job-test-silent job-test-good)
