@@ -214,7 +214,7 @@ DIAGNOSTICS."
   "Seconds within which a publish may follow an answer that it precedes.")
 
 (defun eca-context-eglot--settling (server uri)
-  "Return what tells `eca-context-eglot--settled-p' of a publish of URI by SERVER.
+  "Return what `eca-context-eglot--settled-p' needs, of URI by SERVER.
 It is whole when SERVER, which is asked now, has answered, and once more when
 it is asked a little later; one that names versions publishes each once."
   (if (eca-context-eglot--versions-p server)

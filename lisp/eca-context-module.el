@@ -10,6 +10,8 @@
 
 ;;; Code:
 
+(require 'seq)
+
 (declare-function eca-context-module-version "ext:eca-context-module" () t)
 
 (defconst eca-context-module-wanted-version "0.1.0"
@@ -46,8 +48,25 @@
   "Load the module FILE unless one is loaded; return the error's text, or nil."
   (unless (fboundp 'eca-context-module-version)
     (condition-case err
-        (eca-context-module--load-copy file)
+        (if (eca-context-module--cut-short-p file)
+            "its file is cut short"
+          (eca-context-module--load-copy file))
       (error (error-message-string err)))))
+
+(defun eca-context-module--cut-short-p (file)
+  "Return non-nil if FILE, an ELF library, is not all there.
+To load such a one may kill Emacs.  The table of sections is what ends it."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally file nil 0 64)
+    ;; Of 64 bits, the low byte first.
+    (and (looking-at-p "\177ELF\2\1")
+         (= (buffer-size) 64)
+         (let ((number (lambda (from to)
+                         (seq-reduce (lambda (sum byte) (+ (* 256 sum) byte))
+                                     (reverse (buffer-substring (1+ from) (1+ to))) 0))))
+           (> (+ (funcall number 40 48) (* (funcall number 58 60) (funcall number 60 62)))
+              (file-attribute-size (file-attributes file)))))))
 
 (defun eca-context-module--load-copy (file)
   "Load a copy of the module FILE that nobody can write over; return nil.

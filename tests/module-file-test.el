@@ -35,7 +35,11 @@ The Emacs must end by itself, with status 0."
       (delete-directory folder t))))
 
 (ert-deftest module-file-c42-a-sentence-for-each-fault ()
-  (let ((foreign (make-temp-file "eca-context-module" nil nil "not a library at all")))
+  (let ((foreign (make-temp-file "eca-context-module" nil nil "not a library at all"))
+        (cut (make-temp-file "eca-context-module")))
+    (with-temp-file cut
+      (set-buffer-multibyte nil)
+      (insert-file-contents-literally (getenv "ECA_CONTEXT_MODULE_FILE") nil 0 100000))
     (unwind-protect
         (pcase-dolist
             (`(,file ,form ,regexp)
@@ -43,6 +47,8 @@ The Emacs must end by itself, with status 0."
                     "\\`the module is not built; M-x eca-context-build-module")
                (,foreign (eca-context-module-trouble)
                          "\\`the module does not load (.+); M-x eca-context-build-module")
+               (,cut (eca-context-module-trouble)
+                     "\\`the module does not load (its file is cut short); M-x eca-context-build-")
                (,(getenv "ECA_CONTEXT_MODULE_FILE")
                 (progn (eca-context-module-trouble)
                        (let ((eca-context-module-wanted-version "9.9.9"))
@@ -53,7 +59,8 @@ The Emacs must end by itself, with status 0."
             (if regexp
                 (should (string-match-p regexp said))
               (should-not said))))
-      (delete-file foreign))))
+      (delete-file foreign)
+      (delete-file cut))))
 
 (ert-deftest module-file-c42-the-mode-stays-off ()
   (should (equal (module-file-test-emacs
