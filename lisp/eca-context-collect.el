@@ -200,8 +200,8 @@ What is known already is in FACTS."
     (let ((path (decode-coding-string
                  (url-unhex-string (encode-coding-string (match-string 1 uri) 'utf-8-unix) t)
                  'utf-8-unix)))
-      (if (string-match "\\`/\\([A-Za-z]:.*\\)\\'" path)
-          (match-string 1 path)
+      (if (string-match "\\`/\\([A-Za-z]\\)\\(:.*\\)\\'" path)
+          (concat (downcase (match-string 1 path)) (match-string 2 path))
         path))))
 
 (defun eca-context-collect--trouble (uri path roots method)

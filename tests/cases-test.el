@@ -257,7 +257,9 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
   ;; Not encoded as it should be, and other schemes.
   (should (equal (eca-context-uri-to-path "file:///é %C3%A9") "/é é"))
   (should (equal (eca-context-uri-to-path "file:///a?b") "/a?b"))
-  (should-not (eca-context-uri-to-path "jar:file:///a.jar!/b")))
+  (should-not (eca-context-uri-to-path "jar:file:///a.jar!/b"))
+  (dolist (uri '("file:///c%3A/X" "file:///C:/X" "file:///c:/X"))
+    (should (equal (eca-context-uri-to-path uri) "c:/X"))))
 
 (ert-deftest cases-c26-files-of-any-name ()
   (guest-with-folder folder
