@@ -24,6 +24,7 @@
 (require 'eca-context-elisp)
 (require 'eca-context-defun)
 (require 'eca-context-files)
+(require 'eca-context-headless)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-place)
 (require 'eca-context-symbol)
@@ -80,7 +81,8 @@ The one item is a plist: `:roots' [[PATH NAME]...], `:currentFile', `:openFiles'
 [[PATH MODIFIED VISIBLE]...], `:selection' [PATH RANGE TEXT].")
 (defvar eca-context-diagnostics-functions
   '(eca-context-eglot-diagnostics eca-context-lsp-mode-diagnostics
-    eca-context-flymake-diagnostics eca-context-flycheck-diagnostics)
+    eca-context-flymake-diagnostics eca-context-flycheck-diagnostics
+    eca-context-headless-diagnostics)
   "Functions that return the diagnostics of the buffer; all are asked.
 An item is [FILE SEVERITY SOURCE CODE [LINE CHARACTER END-LINE END-CHARACTER]
 MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
@@ -108,7 +110,8 @@ MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
   "Note nothing any more."
   (eca-context-eglot-unwatch)
   (eca-context-flycheck-unwatch)
-  (eca-context-lsp-mode-unwatch))
+  (eca-context-lsp-mode-unwatch)
+  (eca-context-headless-stop))
 
 (defun eca-context-answer (id method params context send)
   "Answer request ID for METHOD with PARAMS and call SEND once with the frame.
@@ -220,7 +223,8 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
          ((eca-context-files-excluded-p path)
           '("excluded" . "the user excludes this file"))
          ((find-buffer-visiting path) nil)
-         ((not (eca-context-files-inside-p path roots))
+         ;; What an answer named, as a library's source, may be asked about, too.
+         ((not (or (eca-context-files-inside-p path roots) (eca-context-headless-named-p path)))
           '("outside-workspace" . "the file lies outside the workspace folders"))
          ((not (file-exists-p path)) (cons "not-found" "there is no such file"))
          ((not (file-regular-p path)) (cons "not-a-file" "that is no regular file"))
@@ -305,11 +309,21 @@ REQUEST and CALLBACK are those of `eca-context-job-run'."
              (or (eca-context-eglot-diagnostics-of-file path callback deadline)
                  (eca-context-lsp-mode-diagnostics-of-file path callback deadline))
              :async))
-      (eca-context-background-diagnostics request callback)
+      (eca-context-collect--checked request callback)
       (list :provider "" :kind "unknown" :status "no-provider"
             :reason (if (plist-get request :outdated)
                         "the file has changed on disk and the editor still has its older text"
                       "the file is not open, and no checker for it is running"))))
+
+(defun eca-context-collect--checked (request callback)
+  "Have a server of ours or the user's checkers look at the current copy of a file.
+REQUEST and CALLBACK are those of `eca-context-job-run'.  A server that is not
+there is told of only where nobody else looks."
+  (let ((served (eca-context-headless-diagnostics request callback)))
+    (if (eq served :async)
+        served
+      (or (eca-context-background-diagnostics request callback)
+          (and (not (equal (plist-get served :status) "no-provider")) served)))))
 
 (defun eca-context-collect--item-file (item)
   "Return the file that ITEM names, or nil if it names none that can be."

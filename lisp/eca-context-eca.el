@@ -14,6 +14,7 @@
 (require 'seq)
 (require 'eca-context)
 (require 'eca-context-collect)
+(require 'eca-context-headless)
 (require 'eca-context-log)
 
 (declare-function eca--session-process "ext:eca-util" (session) t)
@@ -52,6 +53,7 @@ of the capabilities, the echo area tells what to do."
       (progn
         (advice-add 'eca--handle-server-request :around #'eca-context-eca--handle)
         (advice-add 'eca-api-request-async :filter-args #'eca-context-eca--request)
+        (advice-add 'eca-delete-session :after #'eca-context-eca--deleted)
         (when (eca-context-eca--running-p)
           (message "eca-context: M-x eca-restart tells the running server what it can ask"))
         nil)))
@@ -59,7 +61,8 @@ of the capabilities, the echo area tells what to do."
 (defun eca-context-eca-uninstall ()
   "Leave eca-emacs as it was."
   (advice-remove 'eca--handle-server-request #'eca-context-eca--handle)
-  (advice-remove 'eca-api-request-async #'eca-context-eca--request))
+  (advice-remove 'eca-api-request-async #'eca-context-eca--request)
+  (advice-remove 'eca-delete-session #'eca-context-eca--deleted))
 
 (defun eca-context-eca-state ()
   "Return a sentence about eca-emacs as it is now, for a person."
@@ -74,6 +77,26 @@ of the capabilities, the echo area tells what to do."
   "Return non-nil if a session's server is running."
   (seq-some (lambda (entry) (process-live-p (eca--session-process (cdr entry))))
             (bound-and-true-p eca--sessions)))
+
+;;;; Sessions
+
+(defun eca-context-eca-roots ()
+  "Return the workspace folders of all sessions."
+  (and (null (eca-context-eca-trouble))
+       (seq-mapcat (lambda (entry) (eca--session-workspace-folders (cdr entry)))
+                   (bound-and-true-p eca--sessions))))
+
+(defun eca-context-eca--deleted (&rest _)
+  "Stop the language servers that ran for a session that is gone."
+  (eca-context-headless-keep (eca-context-eca-roots)))
+
+(defun eca-context-eca-wrap (command roots)
+  "Return COMMAND, which is to read ROOTS, as eca-emacs wraps its own server's.
+The value is a cons with the command and whether the program may be told the
+process id of Emacs: not if it runs where that is another one."
+  (let ((wrapper (bound-and-true-p eca-process-wrapper-function)))
+    (cons (if wrapper (funcall wrapper command roots) command)
+          (and (or (not (boundp 'eca-send-process-id)) (symbol-value 'eca-send-process-id)) t))))
 
 ;;;; Requests
 

@@ -176,6 +176,15 @@ Of several projects that hold PATH the innermost counts."
        eglot--servers-by-project))
     found))
 
+(defun eca-context-eglot-serves-p (path)
+  "Return non-nil if eglot has, or will have, a server for PATH and its language.
+The current buffer holds the text of PATH."
+  (and (eca-context-eglot--usable-p)
+       (or (eca-context-eglot--managed-p)
+           (eca-context-eglot--starting-p)
+           (eca-context-eglot--server-of path))
+       t))
+
 (defun eca-context-eglot--language (server mode)
   "Return the language identifier that SERVER knows MODE by, nil if it does not."
   (if-let ((managed (seq-find (lambda (managed)

@@ -21,6 +21,7 @@
 (declare-function lsp--matching-clients? "ext:lsp-mode" t t)
 (declare-function lsp--path-to-uri "ext:lsp-mode" t t)
 (declare-function lsp--uri-to-path "ext:lsp-mode" t t)
+(declare-function lsp--workspace-buffers "ext:lsp-mode" t t)
 (declare-function lsp--workspace-client "ext:lsp-mode" t t)
 (declare-function lsp--workspace-diagnostics "ext:lsp-mode" t t)
 (declare-function lsp-buffer-language "ext:lsp-mode" t t)
@@ -200,6 +201,23 @@ SOON is when to wait no more for what may never come, DEADLINE for anything."
                          found live))))
              (lsp-session-folder->servers lsp--session))
     found))
+
+(defun eca-context-lsp-mode-serves-p (path same-language-p)
+  "Return non-nil if lsp-mode has a server for PATH and its language.
+The current buffer holds the text of PATH; SAME-LANGUAGE-P is called in a buffer
+with the name of its file."
+  (and (eca-context-lsp-mode--usable-p)
+       (or (eca-context-lsp-mode--managed-p)
+           (and (bound-and-true-p lsp--session)
+                (seq-some (lambda (workspace)
+                            (seq-some (lambda (buffer)
+                                        (and (buffer-live-p buffer)
+                                             (with-current-buffer buffer
+                                               (and buffer-file-name
+                                                    (funcall same-language-p buffer-file-name)))))
+                                      (lsp--workspace-buffers workspace)))
+                          (eca-context-lsp-mode--workspaces-of path))))
+       t))
 
 (defun eca-context-lsp-mode--ours-p (workspace params)
   "Return non-nil if WORKSPACE has published PARAMS about a file opened for us.

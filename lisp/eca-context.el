@@ -22,6 +22,10 @@
   "Show what an agent would be told about point." t)
 (autoload 'eca-context-doctor "eca-context-report"
   "Show versions, and what each provider would say at point." t)
+(autoload 'eca-context-list-servers "eca-context-server-list"
+  "Show the language servers that run for the agent." t)
+(autoload 'eca-context-stop-servers "eca-context-server-list"
+  "Stop all language servers that run for the agent." t)
 (autoload 'eca-context-log "eca-context-log" "Show what was asked and what was sent." t)
 
 (declare-function eca-context-collect-unwatch "eca-context-collect")
@@ -106,6 +110,8 @@ Nil remembers none."
      :help "Show what an agent would be told about point" :active buffer-file-name]
     ["Show Log" eca-context-log :help "Show what was asked and what was sent"]
     ["Doctor" eca-context-doctor :help "Show versions, and what each provider says here"]
+    ["Language Servers" eca-context-list-servers
+     :help "Show the language servers that run for the agent"]
     "---"
     ["Customize" (customize-group 'eca-context) :help "Switch features off, set limits"]
     ["Switch Off" (eca-context-mode -1) :help "Leave the agent server without answers"]))

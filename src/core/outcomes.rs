@@ -34,7 +34,8 @@ pub(crate) fn entry(name: &str, trouble: &Trouble) -> Unavailable {
 
 pub(crate) fn failure<T: Fact>(name: &str, outcome: &Outcome<T>) -> Unavailable {
     let said = outcome.reason.as_deref().unwrap_or("gave no reason");
-    let reason = if outcome.provider.is_empty() {
+    // What is to be installed is named already.
+    let reason = if outcome.provider.is_empty() || outcome.status == "install" {
         said.to_string()
     } else {
         format!("{}: {said}", outcome.provider)
@@ -86,9 +87,8 @@ pub(crate) fn merge<T: Fact, U>(
         }
     }
     if answers.is_empty() {
-        let most_telling = failures.into_iter().min_by_key(|(is_main, entry)| {
-            (!is_main, PLAIN.iter().position(|code| *code == entry.code).map_or(0, |idx| idx + 1))
-        });
+        let most_telling =
+            failures.into_iter().min_by_key(|(is_main, entry)| (!is_main, rank(entry.code)));
         out.unavailable.push(most_telling.map_or_else(
             || Unavailable {
                 capability: name.into(),
@@ -103,7 +103,9 @@ pub(crate) fn merge<T: Fact, U>(
     // That a provider is not for such files is no news beside what another one says.
     let told = failures.into_iter().filter(|(is_main, e)| *is_main && !PLAIN.contains(&e.code));
     for (_, entry) in told {
-        out.unavailable.push(Unavailable { code: Code::Partial, retry: true, ..entry });
+        // To ask again installs nothing.
+        let retry = entry.code != Code::Install;
+        out.unavailable.push(Unavailable { code: Code::Partial, retry, ..entry });
     }
     let kind = [ProvenanceKind::Semantic, ProvenanceKind::Textual, ProvenanceKind::Unknown]
         .into_iter()
@@ -133,4 +135,12 @@ pub(crate) fn merge<T: Fact, U>(
 const FALLBACKS: [&str; 3] = ["declaration", "typeDefinition", "implementation"];
 
 /// Codes that say no more than that a provider is none for such a question, the lesser last.
-const PLAIN: [Code; 2] = [Code::UnsupportedByProvider, Code::NoProvider];
+const PLAIN: [Code; 3] = [Code::UnsupportedByProvider, Code::Disabled, Code::NoProvider];
+
+/// Of several failures the lowest is told: first what time or a person can mend.
+fn rank(code: Code) -> usize {
+    match code {
+        Code::Starting | Code::Install => 0,
+        _ => PLAIN.iter().position(|plain| *plain == code).map_or(1, |idx| idx + 2),
+    }
+}

@@ -50,8 +50,10 @@ pub fn assemble_diagnostics(plan: &Plan, facts: Facts, lines: &dyn Lines) -> Dia
                 }
             }
             if answered {
-                // That one checker is not for such files is no news beside what another one says.
-                out.unavailable.retain(|entry| entry.code != Code::NoProvider);
+                // That one checker is not for such files, or not there, is no news beside what another says.
+                out.unavailable.retain(|entry| {
+                    !matches!(entry.code, Code::NoProvider | Code::Disabled | Code::Install)
+                });
                 out.fresh = if fresh.contains(&Some(false)) || !out.unavailable.is_empty() {
                     Some(false)
                 } else if fresh.contains(&None) {

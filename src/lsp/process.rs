@@ -105,9 +105,10 @@ struct Watchman {
 #[cfg(unix)]
 impl Watchman {
     /// A line tells it to leave; without one the end of its input is our end. The server sees the
-    /// end of its own input then, too, and has a second to leave by itself.
+    /// end of its own input then, too, and has a second to leave by itself. The form of `kill` is the
+    /// one that all shells have.
     const SCRIPT: &str = r#"trap '' HUP INT TERM; read -r line && exit
-sleep 1; kill -KILL -- "-$1""#;
+sleep 1; kill -s KILL -- "-$1""#;
 
     fn start(group: u32) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
@@ -193,6 +194,22 @@ mod tests {
         let mut rest = String::new();
         // The background process held the pipe open as long as it lived.
         pipes.stdout.read_to_string(&mut rest).expect("the pipe ends");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while has_members(group) && Instant::now() < deadline {
+            thread::yield_now();
+        }
+        assert!(!has_members(group));
+    }
+
+    #[test]
+    fn the_watchman_kills_whom_we_leave_behind() {
+        let (mut process, _pipes) = shell("trap '' TERM HUP; sleep 1000 & wait");
+        let group = process.id();
+        let mut watchman = process.watchman.take().expect("it was started");
+        // As if we were gone: nobody holds the other end of its input.
+        drop(watchman.child.stdin.take());
+        assert!(watchman.child.wait().expect("it is our child").success());
+        assert_eq!(describe(process.child.wait().ok()), "killed by signal 9");
         let deadline = Instant::now() + Duration::from_secs(5);
         while has_members(group) && Instant::now() < deadline {
             thread::yield_now();

@@ -3,6 +3,7 @@
 
 mod de;
 mod items;
+mod lsp;
 mod named;
 mod table;
 

@@ -231,6 +231,41 @@ mod tests {
     }
 
     #[test]
+    fn the_most_telling_failure_is_told() {
+        let (install, told) = ("install", "unavailable: install pyright");
+        for (statuses, codes) in [
+            (&["no-provider", "would-prompt", install][..], json!([["install", told, null]])),
+            (&["no-provider", "disabled", "error"], json!([["error", "p: r", null]])),
+            (&["disabled", "no-provider"], json!([["disabled", "p: r", null]])),
+            (&["ok", "no-provider", "disabled"], json!([])),
+            (&["ok", install], json!([["partial", told, null]])),
+            (&["ok", "starting"], json!([["partial", "p: r", true]])),
+        ] {
+            let outcomes: Vec<Value> = statuses
+                .iter()
+                .map(|status| {
+                    let reason = if *status == install { told } else { "r" };
+                    json!({"provider": "p", "kind": "semantic", "status": status, "reason": reason})
+                })
+                .collect();
+            let facts = json!({"position": {"line": 0, "character": 0}, "definitions": outcomes});
+            let facts: Facts = serde_json::from_value(facts).expect("facts");
+            let params = json!({"uri": "file:///a", "include": ["definitions"]});
+            let lines = FileLines::new(Vec::new(), Vec::new());
+            let options = Options::default();
+            let body = answer("editor/getContext", params, options, facts, &lines, "1");
+            let answer: Value = serde_json::from_slice(&body).expect("JSON");
+            let told: Value = answer["result"]["unavailable"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|entry| json!([entry["code"], entry["reason"], entry["retry"]]))
+                .collect();
+            assert_eq!(told, codes, "{statuses:?}");
+        }
+    }
+
+    #[test]
     fn frames_count_bytes() {
         assert_eq!(frame("é".into()), b"Content-Length: 2\r\n\r\n\xc3\xa9");
     }

@@ -1,0 +1,171 @@
+//! Language servers for Lisp: questions in, answers out, and one byte through a pipe when there are
+//! any. It knows no server and no provider.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::io::{PipeWriter, Write};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+use std::time::Duration;
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde_json::Value as Json;
+
+use super::{bad_value, de, to_lisp};
+use crate::lsp::{Answer, Ask, Limits, Servers, root};
+
+thread_local! {
+    // Emacs ends without waiting for the servers: each is killed with us.
+    static SERVERS: RefCell<Option<ManuallyDrop<Servers>>> = const { RefCell::new(None) };
+}
+
+/// Have PROCESS, a pipe process, get a byte when answers are there.
+///
+/// To be called once; servers of an earlier call are stopped.
+#[defun]
+fn lsp_open<'e>(env: &'e Env, process: Value<'e>) -> Result<()> {
+    let channel = unshared(env.open_channel(process)?)?;
+    let wake = move || {
+        // Nobody reads any more: then nobody need be woken.
+        let _ = (&channel).write_all(b"\n");
+    };
+    let servers = ManuallyDrop::new(Servers::new(Box::new(wake)));
+    if let Some(mut before) = SERVERS.with(|cell| cell.borrow_mut().replace(servers)) {
+        before.stop(None, Duration::ZERO);
+    }
+    Ok(())
+}
+
+/// The channel, no child process of ours or of Emacs inherits it.
+fn unshared(channel: impl Write + 'static) -> Result<PipeWriter> {
+    let channel: Box<dyn Any> = Box::new(channel);
+    match channel.downcast::<PipeWriter>() {
+        Ok(channel) => channel.try_clone().map_err(emacs::Error::new),
+        Err(_) => Err(emacs::Error::msg("a channel is no pipe any more")),
+    }
+}
+
+/// Ask ASK, starting a server if need be, and return a token, an integer.
+///
+/// ASK is a plist: `:row' (a plist: `:name', `:command', `:settings',
+/// `:initializationOptions', `:settleMs', `:tellsProcessId'), `:root', `:path',
+/// `:languageId', `:text' (nil: what is on disk), `:method', `:line', `:character',
+/// `:deadlineMs', `:patienceMs', `:starts'.  At most MAX-SERVERS run, each until
+/// IDLE-SECONDS without a question.
+#[defun]
+fn lsp_ask<'e>(env: &'e Env, ask: Value<'e>, max_servers: usize, idle_seconds: u64) -> Result<u64> {
+    let ask = de::from_lisp::<Ask>(ask).or_else(|e| bad_value(env, &e))?;
+    let limits = Limits { max_servers, idle: Duration::from_secs(idle_seconds) };
+    with(|servers| servers.ask(ask, limits))
+}
+
+/// Return the answers that have come since the last call, a list of plists.
+///
+/// `:token'; `:status', ok or a code of the protocol, `:reason', `:retry'; and of
+/// a success `:result' (JSON text), `:encoding', `:declarations' (JSON text); of
+/// diagnostics instead `:items', as in the facts, and `:fresh' (t or `:json-false').
+#[defun]
+fn lsp_poll<'e>(env: &'e Env) -> Result<Value<'e>> {
+    let answers = with(|servers| servers.poll())?;
+    let mut list = ().into_lisp(env)?;
+    for answer in answers.into_iter().rev() {
+        list = env.cons(plist(env, answer)?, list)?;
+    }
+    Ok(list)
+}
+
+fn plist<'e>(env: &'e Env, answer: Answer) -> Result<Value<'e>> {
+    let mut entries = vec![(":token", answer.token.into_lisp(env)?)];
+    match answer.outcome {
+        Ok(found) => {
+            entries.push((":status", "ok".into_lisp(env)?));
+            if let Some(fresh) = found.fresh {
+                let items = serde_json::from_str(&found.result).map_err(emacs::Error::new)?;
+                entries.push((":items", vectors(env, items)?));
+                entries.push((":fresh", env.intern(if fresh { "t" } else { ":json-false" })?));
+            } else {
+                entries.push((":result", found.result.into_lisp(env)?));
+                entries.push((":encoding", found.encoding.name().into_lisp(env)?));
+            }
+            if let Some(declarations) = found.declarations {
+                entries.push((":declarations", declarations.into_lisp(env)?));
+            }
+        }
+        Err(trouble) => {
+            entries.push((":status", trouble.code.into_lisp(env)?));
+            entries.push((":reason", trouble.reason.into_lisp(env)?));
+            entries.push((":retry", trouble.retry.into_lisp(env)?));
+        }
+    }
+    let mut list = ().into_lisp(env)?;
+    for (key, value) in entries.into_iter().rev() {
+        list = env.cons(env.intern(key)?, env.cons(value, list)?)?;
+    }
+    Ok(list)
+}
+
+/// JSON whose arrays are vectors.
+fn vectors(env: &Env, json: Json) -> Result<Value<'_>> {
+    match json {
+        Json::Array(items) => {
+            let vector = env.make_vector(items.len(), ())?;
+            for (item_idx, item) in items.into_iter().enumerate() {
+                vector.set(item_idx, vectors(env, item)?)?;
+            }
+            Ok(vector.value())
+        }
+        other => to_lisp(env, &other),
+    }
+}
+
+/// Return the folder that a server for PATH runs in: the nearest around it that
+/// holds one of MARKERS, file names, but none above FOLDER.
+#[defun]
+fn lsp_root<'e>(
+    env: &'e Env,
+    path: Value<'e>,
+    folder: Value<'e>,
+    markers: Value<'e>,
+) -> Result<String> {
+    let path = de::text(path).or_else(|e| bad_value(env, &e))?;
+    let folder = de::text(folder).or_else(|e| bad_value(env, &e))?;
+    let markers = de::from_lisp::<Vec<String>>(markers).or_else(|e| bad_value(env, &e))?;
+    Ok(root(Path::new(&path), Path::new(&folder), &markers).to_string_lossy().into_owned())
+}
+
+/// Return t if a server of the row NAME runs for ROOT.
+#[defun]
+fn lsp_running_p(name: String, root: String) -> Result<bool> {
+    with(|servers| servers.is_running(&name, &root))
+}
+
+/// Return the root of the running server of the row NAME that named PATH, or nil.
+#[defun]
+fn lsp_who_named(name: String, path: String) -> Result<Option<String>> {
+    with(|servers| servers.who_named(&name, &path))
+}
+
+/// Return the servers, a list of plists.
+///
+/// `:id', `:name', `:root', `:state', `:pid', `:memoryBytes', `:nAsked',
+/// `:nTimeouts', `:lastWords' (a list of strings, the newest last).
+#[defun]
+fn lsp_servers<'e>(env: &'e Env) -> Result<Value<'e>> {
+    let list = with(|servers| servers.list())?;
+    to_lisp(env, &serde_json::to_value(list).map_err(emacs::Error::new)?)
+}
+
+/// Stop the server with ID, nil for all, waiting at most MAX-MS milliseconds for its
+/// end, which comes in any case.
+#[defun]
+fn lsp_stop(id: Option<u64>, max_ms: u64) -> Result<()> {
+    with(|servers| servers.stop(id, Duration::from_millis(max_ms)))
+}
+
+/// Does `work`, without a channel with servers that nobody hears of.
+fn with<T>(work: impl FnOnce(&mut Servers) -> T) -> Result<T> {
+    SERVERS.with(|cell| {
+        let mut servers = cell.try_borrow_mut().map_err(emacs::Error::new)?;
+        Ok(work(servers.get_or_insert_with(|| ManuallyDrop::new(Servers::new(Box::new(|| ()))))))
+    })
+}

@@ -1,0 +1,492 @@
+;;; headless-test.el --- Tests of servers run for the agent  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The eca-context authors
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; The real pyright and typescript-language-server without any client in Emacs, and a stand-in that
+;; misbehaves (tests/stub-server.py) where a real one would not.  What the client does with odd servers
+;; is tested in tests/lsp.rs.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'guest)
+(require 'eca-context-headless)
+(require 'eca-context-server-list)
+
+(defconst headless-test-root
+  (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
+  "The project's folder.")
+
+(setq exec-path
+      (cons (expand-file-name ".test/node/node_modules/.bin" headless-test-root) exec-path))
+
+(defconst headless-test-elsewhere (expand-file-name "lisp/" headless-test-root)
+  "A folder where no test has its files.")
+
+(defconst headless-test-app
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "tests/fixtures/golden/project/app.py"
+                                            headless-test-root))
+    (buffer-string))
+  "The text of PROTOCOL's golden answer.")
+
+(defun headless-test-wait (what done)
+  "Wait for WHAT until the function DONE returns non-nil; return that."
+  (let ((deadline (+ (float-time) 60))
+        value)
+    (while (not (setq value (funcall done)))
+      (when (> (float-time) deadline)
+        (error "No %s within a minute" what))
+      (accept-process-output nil 0.01))
+    value))
+
+(defun headless-test-once (function path &rest request)
+  "Return what FUNCTION says of PATH at point, given REQUEST's keys."
+  (let* ((said 'none)
+         (value (funcall function
+                         (append request (list :path path :deadline (+ (float-time) 30)))
+                         (lambda (outcome) (setq said outcome)))))
+    (if (not (eq value :async))
+        value
+      (headless-test-wait "outcome" (lambda () (not (eq said 'none))))
+      said)))
+
+(defun headless-test-say (function path &rest request)
+  "Return what FUNCTION says of PATH at point once the server has started.
+REQUEST are keys of the request."
+  (let (outcome)
+    (headless-test-wait
+     "server"
+     (lambda ()
+       (setq outcome (apply #'headless-test-once function path request))
+       (not (equal (plist-get outcome :status) "starting"))))
+    outcome))
+
+(defmacro headless-test-in (folder &rest body)
+  "Evaluate BODY with FOLDER bound to a new one; stop all servers then."
+  (declare (indent 1) (debug (symbolp body)))
+  `(guest-with-folder ,folder
+     (let ((inhibit-message t))
+       (should-not (eca-context-module-trouble))
+       (unwind-protect (progn ,@body)
+         (eca-context-headless-stop)
+         (headless-test-wait "end of all servers"
+                             (lambda () (null (eca-context-headless-servers))))))))
+
+(defmacro headless-test-at (text where path &rest body)
+  "Evaluate BODY in a buffer with TEXT, point after WHERE, as if it were PATH."
+  (declare (indent 3) (debug (form form form body)))
+  `(with-temp-buffer
+     (insert ,text)
+     (delay-mode-hooks
+       (let ((buffer-file-name ,path)) (set-auto-mode t)))
+     (goto-char (point-min))
+     (search-forward ,where)
+     ,@body))
+
+(defun headless-test-places (outcome)
+  "Return the places of OUTCOME as lists (FILE LINE CHARACTER), sorted."
+  (let ((result (json-parse-string (plist-get outcome :rawJson) :object-type 'plist
+                                   :array-type 'list :null-object nil)))
+    (sort (mapcar (lambda (place)
+                    (let ((start (plist-get (or (plist-get place :targetSelectionRange)
+                                                (plist-get place :range))
+                                            :start)))
+                      (list (file-name-nondirectory
+                             (or (plist-get place :targetUri) (plist-get place :uri)))
+                            (plist-get start :line) (plist-get start :character))))
+                  result)
+          (lambda (a b) (string< (format "%S" a) (format "%S" b))))))
+
+(defun headless-test-group (pid)
+  "Return the live processes of the group PID, zombies aside."
+  (seq-filter (lambda (other)
+                (let ((about (process-attributes other)))
+                  (and (eql pid (alist-get 'pgrp about))
+                       (not (equal (alist-get 'state about) "Z")))))
+              (list-system-processes)))
+
+;;;; Right values
+
+(ert-deftest headless-test-pyright ()
+  (headless-test-in folder
+    (let* ((path (concat folder "app.py"))
+           (keys (list :roots (list folder) :copy t))
+           (say (lambda (function) (apply #'headless-test-say function path keys))))
+      (guest-write path headless-test-app)
+      (guest-write (concat folder "use.py") "from app import Cart\nCart().total([])\n")
+      (headless-test-at headless-test-app "c.tot" path
+        ;; The outline starts nothing.
+        (should-not (funcall say #'eca-context-headless-symbols))
+        (let ((found (funcall say #'eca-context-headless-definitions)))
+          (should (equal (headless-test-places found) '(("app.py" 6 8))))
+          (should (equal (list (plist-get found :provider) (plist-get found :kind)
+                               (plist-get found :status) (plist-get found :role)
+                               (plist-get found :encoding))
+                         '("pyright" "semantic" "ok" "definition" "utf-16"))))
+        (let ((found (funcall say #'eca-context-headless-references)))
+          (should (equal (headless-test-places found)
+                         '(("app.py" 12 12) ("app.py" 6 8) ("use.py" 1 7))))
+          (should (string-match-p "\"line\":6" (plist-get found :declarationsJson))))
+        (let ((found (funcall say #'eca-context-headless-documentation)))
+          (should (equal (plist-get found :role) "hover"))
+          (should (string-match-p "(method) def total(items: Unknown) -> float"
+                                  (plist-get found :rawJson))))
+        (should (string-match-p "\"name\":\"Cart\""
+                                (plist-get (funcall say #'eca-context-headless-symbols) :rawJson)))
+        (let ((found (funcall say #'eca-context-headless-diagnostics)))
+          (should (equal (list (plist-get found :fresh) (plist-get found :items))
+                         '(t [["" "hint" "Pyright" nil [0 7 0 9] "\"os\" is not accessed"]])))))
+      (should (= (length (eca-context-headless-servers)) 1))
+      ;; Where the other file is asked about, the text on disk counts, and so does one just written.
+      (guest-write (concat folder "new.py") "def made(): ...\n")
+      (guest-write (concat folder "use.py") "from new import made\nmade()\n")
+      (headless-test-at "from new import made\nmade()\n" "\nma" (concat folder "use.py")
+        (should (equal (headless-test-places
+                        (apply #'headless-test-say #'eca-context-headless-definitions
+                               (concat folder "use.py") keys))
+                       '(("new.py" 0 4))))))))
+
+(ert-deftest headless-test-typescript ()
+  (headless-test-in folder
+    (guest-write (concat folder "cart.ts")
+                 "export class Cart {\n  total(items: number[]) { return items.length; }\n}\n")
+    (guest-write (concat folder "tsconfig.json")
+                 "{\"compilerOptions\": {\"allowJs\": true, \"jsx\": \"preserve\"}}")
+    (pcase-dolist (`(,name ,line) '(("a.ts" "new Cart().total([]);")
+                                    ("b.tsx" "export const x = <b>{new Cart().total([])}</b>;")
+                                    ("c.js" "new Cart().total([]);")))
+      (let ((path (concat folder name))
+            (text (concat "import { Cart } from \"./cart\";\n" line "\n")))
+        (guest-write path text)
+        (headless-test-at text ").tot" path
+          (should (equal (cons name (headless-test-places
+                                     (headless-test-say #'eca-context-headless-definitions path
+                                                        :roots (list folder) :copy t)))
+                         (list name '("cart.ts" 1 2)))))))
+    (should (equal (mapcar (lambda (server) (plist-get server :name))
+                           (eca-context-headless-servers))
+                   '("typescript-language-server")))))
+
+(ert-deftest headless-test-unsaved-text-is-checked ()
+  (headless-test-in folder
+    (pcase-dolist (`(,name ,unsaved . ,item)
+                   '(("a.py" "\tx = \"😀\"; bad()\n"
+                      "error" "Pyright" "reportUndefinedVariable" [1 11 1 14]
+                      "\"bad\" is not defined")
+                     ("a.ts" "  let 𝒳: number = bad;\n"
+                      "error" "typescript" "2304" [1 19 1 22] "Cannot find name 'bad'.")))
+      (let* ((path (concat folder name))
+             (first (if (equal name "a.py") "def f():\n" "export {};\n")))
+        (guest-write path (concat first "\n"))
+        (with-current-buffer (find-file-noselect path)
+          (erase-buffer)
+          (insert first unsaved)
+          (let ((found (headless-test-say #'eca-context-headless-diagnostics path
+                                          :roots (list folder))))
+            (should (eq (plist-get found :fresh) t))
+            (should (seq-find (lambda (one) (equal (cdr (append one nil)) item))
+                              (plist-get found :items)))
+            (should (buffer-modified-p))))))))
+
+;;;; Who may be asked
+
+(ert-deftest headless-test-missing-server ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py"))
+          (exec-path (list folder))
+          (start (float-time)))
+      (cl-letf (((default-value 'exec-path) (list folder)))
+        (guest-write path "a\n")
+        ;; What the project brings is not run.
+        (guest-write (concat folder "pyright-langserver") "#!/bin/sh\ntouch ran\n")
+        (set-file-modes (concat folder "pyright-langserver") #o755)
+        (headless-test-at "a\n" "a" path
+          (dolist (function '(eca-context-headless-definitions eca-context-headless-references
+                              eca-context-headless-documentation
+                              eca-context-headless-diagnostics))
+            (should (equal (headless-test-once function path :roots (list folder))
+                           '(:provider "pyright" :kind "semantic" :status "install"
+                             :reason "unavailable: install pyright — npm install -g pyright"))))
+          (should-not (headless-test-once #'eca-context-headless-symbols path
+                                          :roots (list folder)))))
+      (should (< (- (float-time) start) 0.4))
+      (should-not (eca-context-headless-servers)))))
+
+(ert-deftest headless-test-missing-typescript ()
+  (headless-test-in folder
+    (let ((path (concat folder "project/a.ts"))
+          (bin (concat folder "bin/")))
+      (guest-write path "a\n")
+      (guest-write (concat bin "typescript-language-server") "")
+      (set-file-modes (concat bin "typescript-language-server") #o755)
+      ;; The project's own is not trusted.
+      (guest-write (concat folder "project/node_modules/typescript/lib/tsserver.js") "")
+      (cl-letf (((default-value 'exec-path) (list bin)))
+        (headless-test-at "a\n" "a" path
+          (should (equal (plist-get (headless-test-once #'eca-context-headless-definitions path
+                                                        :roots (list (concat folder "project/")))
+                                    :reason)
+                         "unavailable: install typescript — npm install -g typescript"))))
+      (guest-write (concat folder "lib/node_modules/typescript/lib/tsserver.js") "")
+      (guest-write (concat folder "lib/node_modules/typescript-language-server/cli.mjs") "")
+      (delete-file (concat bin "typescript-language-server"))
+      (make-symbolic-link "../lib/node_modules/typescript-language-server/cli.mjs"
+                          (concat bin "typescript-language-server"))
+      (should (equal (plist-get (plist-get (eca-context-servers-tsserver
+                                            (concat bin "typescript-language-server")
+                                            (concat folder "project/"))
+                                           :tsserver)
+                                :path)
+                     (concat folder "lib/node_modules/typescript/lib/tsserver.js"))))))
+
+(ert-deftest headless-test-not-allowed ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py")))
+      (guest-write path "a\n")
+      (headless-test-at "a\n" "a" path
+        (pcase-dolist (`(,allowed ,roots ,reason)
+                       `((nil (,folder) "`eca-context-headless-roots' names no folder")
+                         (session (,headless-test-elsewhere)
+                                  "it lies in no folder of `eca-context-headless-roots'")
+                         ((,headless-test-elsewhere) (,folder)
+                          "it lies in no folder of `eca-context-headless-roots'")))
+          (let ((eca-context-headless-roots allowed))
+            (should (equal (headless-test-once #'eca-context-headless-definitions path
+                                               :roots roots)
+                           (list :provider "pyright" :kind "semantic" :status "disabled"
+                                 :reason (concat "no language server is run for a.py: " reason))))
+            (should-not (headless-test-once #'eca-context-headless-symbols path :roots roots))))
+        ;; Without a session there is nobody to run one for.
+        (should-not (headless-test-once #'eca-context-headless-definitions path)))
+      (should-not (eca-context-headless-servers)))))
+
+(ert-deftest headless-test-unknown-language ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.xyz")))
+      (guest-write path "a\n")
+      (headless-test-at "a\n" "a" path
+        (should (equal (headless-test-once #'eca-context-headless-definitions path
+                                           :roots (list folder))
+                       '(:provider "" :kind "unknown" :status "no-provider"
+                         :reason "no language server is known for a.xyz; known: Python, \
+TypeScript and JavaScript (`eca-context-servers')")))
+        (should-not (headless-test-once #'eca-context-headless-symbols path
+                                        :roots (list folder)))))))
+
+(ert-deftest headless-test-rows-by-name-and-mode ()
+  (pcase-dolist (`(,name ,text ,row ,language)
+                 '(("a.py" "" pyright "python") ("a.pyi" "" pyright "python")
+                   ("script" "#!/usr/bin/env python3\n" pyright "python")
+                   ("a.mts" "" typescript-language-server "typescript")
+                   ("a.tsx" "" typescript-language-server "typescriptreact")
+                   ("a.cjs" "" typescript-language-server "javascript")
+                   ("a.jsx" "" typescript-language-server "javascriptreact")
+                   ("a.el" "" nil nil) ("apy" "" nil nil)))
+    (with-temp-buffer
+      (insert text)
+      (let ((buffer-file-name (concat "/no/such/" name)))
+        (delay-mode-hooks (set-auto-mode t))
+        (let ((found (eca-context-servers-find buffer-file-name)))
+          (should (equal (list name (caar found) (cdr found)) (list name row language))))))))
+
+(defun headless-test-stub (how)
+  "Return a table with the stand-in that misbehaves as HOW."
+  `((stub :title "Stub" :languages (("\\.py\\'" . "python"))
+          :command ("python3" ,(expand-file-name "tests/stub-server.py" headless-test-root) ,how)
+          :install "install stub" :roots ("marker") :settle 0)))
+
+(ert-deftest headless-test-the-editors-own-comes-first ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py"))
+          (eca-context-servers (headless-test-stub "plain")))
+      (guest-write path "a\n")
+      (headless-test-at "a\n" "a" path
+        (should (equal (plist-get (headless-test-say #'eca-context-headless-definitions path
+                                                     :roots (list folder))
+                                  :status)
+                       "ok"))
+        (should (= (length (eca-context-headless-servers)) 1))
+        (cl-letf (((symbol-function 'eca-context-eglot-serves-p)
+                   (lambda (file) (equal file path))))
+          (should-not (headless-test-once #'eca-context-headless-definitions path
+                                          :roots (list folder))))
+        ;; The one that is not needed any more goes.
+        (headless-test-wait "end of it" (lambda () (null (eca-context-headless-servers))))
+        (cl-letf (((symbol-function 'eca-context-lsp-mode-serves-p)
+                   (lambda (file same-language-p)
+                     (and (equal file path)
+                          (funcall same-language-p "/other/b.py")
+                          (not (funcall same-language-p "/other/b.ts"))))))
+          (should-not (headless-test-once #'eca-context-headless-definitions path
+                                          :roots (list folder))))
+        (should-not (eca-context-headless-servers))))))
+
+(ert-deftest headless-test-everything-starts-nothing ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py"))
+          (eca-context-servers (headless-test-stub "pulls")))
+      (guest-write path "a = 1\n")
+      (headless-test-at "a = 1\n" "a" path
+        (let ((ask (lambda (&rest keys)
+                     (apply #'headless-test-say #'eca-context-headless-diagnostics path
+                            :roots (list folder) keys))))
+          (should-not (funcall ask :everywhere t))
+          (should (equal (plist-get (funcall ask) :items)
+                         [["" "error" "stub" nil [0 4 0 4] "a = 1\n"]]))
+          (should (plist-get (funcall ask :everywhere t) :items)))))))
+
+(ert-deftest headless-test-root-is-the-nearest-marker ()
+  (headless-test-in folder
+    (let ((eca-context-servers (headless-test-stub "plain")))
+      (dolist (name '("marker" "work/x" "work/inner/marker" "work/inner/deep/a.py" "work/b.py"))
+        (guest-write (concat folder name) "a\n"))
+      (pcase-dolist (`(,name . ,root) '(("work/inner/deep/a.py" . "work/inner") ("work/b.py" . "work")))
+        (let ((path (concat folder name)))
+          (headless-test-at "a\n" "a" path
+            (headless-test-say #'eca-context-headless-definitions path
+                               :roots (list folder (concat folder "work/"))))
+          (should (equal (plist-get (car (last (eca-context-headless-servers))) :root)
+                         (concat folder root)))))
+      ;; A session that is over takes its servers along.
+      (eca-context-headless-keep (list (concat folder "work/inner/")))
+      (headless-test-wait "end of the other"
+                          (lambda () (= (length (eca-context-headless-servers)) 1)))
+      (should (equal (plist-get (car (eca-context-headless-servers)) :root)
+                     (concat folder "work/inner"))))))
+
+(ert-deftest headless-test-wrapped ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py"))
+          (eca-context-servers (headless-test-stub "plain"))
+          (seen nil))
+      (guest-write path "a\n")
+      (headless-test-at "a\n" "a" path
+        (let ((eca-context-server-wrapper-function
+               (lambda (command roots)
+                 (setq seen (list (file-name-nondirectory (car command))
+                                  (file-name-absolute-p (car command)) roots))
+                 (append '("env" "WRAPPED=1") command))))
+          (should (equal (plist-get (headless-test-say #'eca-context-headless-definitions path
+                                                       :roots (list folder))
+                                    :status)
+                         "ok"))
+          (should (equal seen (list "python3" t (list (directory-file-name folder)))))))
+      (eca-context-headless-stop)
+      (headless-test-at "a\n" "a" path
+        (let ((eca-context-server-wrapper-function (lambda (command _) (cons "no-such" command))))
+          (should-error (headless-test-once #'eca-context-headless-definitions path
+                                            :roots (list folder))))))))
+
+;;;; A guest
+
+(ert-deftest headless-test-nobody-notices ()
+  (headless-test-in folder
+    (let* ((path (concat folder "app.py"))
+           (uri (guest-write path headless-test-app))
+           (ask (lambda (asker)
+                  (funcall asker "editor/getDiagnostics" (list :uri uri) (list folder)))))
+      (with-current-buffer (find-file-noselect path)
+        (buffer-enable-undo)
+        (headless-test-wait
+         "server" (lambda () (plist-get (plist-get (funcall ask #'guest-ask) :result) :fresh)))
+        (goto-char (point-max))
+        (insert "x")
+        (let ((answer (funcall ask #'guest-check)))
+          (should (plist-get answer :fresh))
+          (should (seq-find (lambda (one) (equal (plist-get one :message) "\"x\" is not defined"))
+                            (plist-get answer :diagnostics)))))))
+  (should (seq-every-p (lambda (process)
+                         (and (string-prefix-p " " (process-name process))
+                              (not (process-query-on-exit-flag process))))
+                       (process-list))))
+
+(ert-deftest headless-test-nothing-is-left-of-a-killed-emacs ()
+  (guest-with-folder folder
+    (guest-write (concat folder "a.py") "a\n")
+    (let* ((script (concat folder "script.el"))
+           (out (generate-new-buffer " *headless-test*"))
+           (emacs (expand-file-name invocation-name invocation-directory))
+           (process nil))
+      (guest-write
+       script
+       (format "%S"
+               `(progn
+                  (setq load-path ',load-path)
+                  (require 'eca-context-headless)
+                  (eca-context-module-trouble)
+                  (setq eca-context-servers ',(headless-test-stub "clings"))
+                  (with-temp-buffer
+                    (eca-context-headless-definitions
+                     (list :path ,(concat folder "a.py") :roots '(,folder)
+                           :deadline (+ (float-time) 60))
+                     (lambda (outcome)
+                       (princ (format "%s %d\n" (plist-get outcome :status)
+                                      (plist-get (car (eca-context-headless-servers)) :pid))))))
+                  (while t (accept-process-output nil 1)))))
+      (unwind-protect
+          (let (pid)
+            (setq process (make-process :name "headless-test" :buffer out :noquery t
+                                        :command (list emacs "-Q" "--batch" "-l" script)
+                                        :sentinel #'ignore))
+            (with-current-buffer out
+              (headless-test-wait "server of the other Emacs"
+                                  (lambda () (string-match-p "\n" (buffer-string))))
+              (should (string-match "\\`ok \\([0-9]+\\)" (buffer-string)))
+              (setq pid (string-to-number (match-string 1 (buffer-string)))))
+            (should (= (length (headless-test-group pid)) 2))
+            (let ((start (float-time)))
+              (signal-process process 'SIGKILL)
+              (headless-test-wait "end of the server"
+                                  (lambda () (null (headless-test-group pid))))
+              (should (< (- (float-time) start) 5))))
+        (delete-process process)
+        (kill-buffer out)))))
+
+;;;; For people
+
+(ert-deftest headless-test-list-and-stop ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py"))
+          (eca-context-servers (headless-test-stub "plain")))
+      (guest-write path "a\n")
+      (headless-test-at "a\n" "a" path
+        (headless-test-say #'eca-context-headless-definitions path :roots (list folder)))
+      (let ((pid (plist-get (car (eca-context-headless-servers)) :pid)))
+        (save-window-excursion
+          (eca-context-list-servers)
+          (unwind-protect
+              (with-current-buffer "*eca-context servers*"
+                (goto-char (point-min))
+                (should (looking-at (format "stub +ready +%d +[0-9.]+M +1 +.*%s" pid
+                                            (regexp-quote (directory-file-name folder)))))
+                (call-interactively (key-binding "k"))
+                (headless-test-wait "end of it" (lambda () (null (eca-context-headless-servers))))
+                (revert-buffer)
+                (should (= (buffer-size) 0))
+                (should-error (call-interactively #'eca-context-server-list-stop)))
+            (kill-buffer "*eca-context servers*")))
+        (should-not (headless-test-group pid))
+        (headless-test-at "a\n" "a" path
+          (headless-test-say #'eca-context-headless-definitions path :roots (list folder)))
+        (eca-context-stop-servers)
+        (should-not (eca-context-headless-servers))))))
+
+(ert-deftest headless-test-a-crash-is-told ()
+  (headless-test-in folder
+    (let ((path (concat folder "a.py"))
+          (eca-context-servers (headless-test-stub "crash-init")))
+      (guest-write path "a\n")
+      (headless-test-at "a\n" "a" path
+        (let ((outcome (headless-test-once #'eca-context-headless-definitions path
+                                           :roots (list folder))))
+          (should (equal (plist-get outcome :status) "error"))
+          (should (equal (plist-get outcome :reason)
+                         "stub crashed: exited with status 7 | cannot find my brain"))))
+      (should (equal (plist-get (car (eca-context-headless-servers)) :state) "crashed")))))
+
+(provide 'headless-test)
+;;; headless-test.el ends here
