@@ -50,28 +50,31 @@
   "Functions that return the symbol at point.
 An item is [TEXT [LINE CHARACTER END-LINE END-CHARACTER] CONTEXT].")
 (defvar eca-context-definitions-functions
-  '(eca-context-eglot-definitions eca-context-lsp-mode-definitions eca-context-xref-definitions)
+  '(eca-context-eglot-definitions eca-context-lsp-mode-definitions eca-context-xref-definitions
+    eca-context-headless-definitions)
   "Functions that return the definitions of the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME ROLE CONTAINER], nil
 for what is not known.")
 (defvar eca-context-references-functions
-  '(eca-context-eglot-references eca-context-lsp-mode-references eca-context-xref-references)
+  '(eca-context-eglot-references eca-context-lsp-mode-references eca-context-xref-references
+    eca-context-headless-references)
   "Functions that return the references to the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME DECLARATION
 CONTAINER]; DECLARATION is t, `:json-false', or nil.")
 (defvar eca-context-document-symbols-functions
   '(eca-context-eglot-document-symbols eca-context-lsp-mode-document-symbols
-    eca-context-imenu-document-symbols)
+    eca-context-headless-symbols eca-context-imenu-document-symbols)
   "Functions that return the symbols of the buffer.
 An item is [NAME LINE CHARACTER CHILDREN HINT].")
 (defvar eca-context-enclosing-symbols-functions
   '(eca-context-eglot-enclosing-symbols eca-context-lsp-mode-enclosing-symbols
-    eca-context-defun-enclosing-symbols eca-context-defun-named)
+    eca-context-defun-enclosing-symbols eca-context-headless-symbols eca-context-defun-named)
   "Functions that return the symbols around point, outermost first.
 An item is [NAME KIND RANGE SELECTION-RANGE], KIND a word of LSP or a mode's.")
 (defvar eca-context-documentation-functions
   '(eca-context-eglot-documentation eca-context-lsp-mode-documentation
-    eca-context-elisp-documentation eca-context-eldoc-documentation)
+    eca-context-elisp-documentation eca-context-eldoc-documentation
+    eca-context-headless-documentation)
   "Functions that return what is written about the symbol at point.
 An item is [ROLE KIND VALUE]: `hover', `signature' or `docstring'; `plaintext'
 or `markdown'; text without properties.")

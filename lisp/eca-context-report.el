@@ -19,6 +19,7 @@
 (require 'eca-context)
 (require 'eca-context-collect)
 (require 'eca-context-eca)
+(require 'eca-context-headless)
 (require 'eca-context-job)
 (require 'eca-context-module)
 (require 'eca-context-position)
@@ -384,7 +385,14 @@ Providers that answer later are added when they do."
                     (or trouble (format "version %s, loaded" (eca-context-module-version))))
             (format "module file   %s%s\n" (abbreviate-file-name (eca-context-module-file))
                     (if (file-exists-p (eca-context-module-file)) "" " (missing)"))
-            (format "eca-emacs     %s\n" (eca-context-eca-state)))))
+            (format "eca-emacs     %s\n" (eca-context-eca-state)))
+    (dolist (server (eca-context-headless-servers))
+      (insert (format "server        %s, %s, pid %d, %d questions, %d of them not answered in time, %s\n"
+                      (plist-get server :name) (plist-get server :state) (plist-get server :pid)
+                      (plist-get server :nAsked) (plist-get server :nTimeouts)
+                      (abbreviate-file-name (plist-get server :root))))
+      (dolist (words (last (plist-get server :lastWords) 3))
+        (insert "              " words "\n")))))
 
 (defun eca-context-report--examine (source feature function)
   "Insert the verdict of FUNCTION on FEATURE at point of the buffer SOURCE."

@@ -14,6 +14,7 @@
 (require 'cl-lib)
 (require 'guest)
 (require 'eca-context-headless)
+(require 'eca-context-report)
 (require 'eca-context-server-list)
 
 (defconst headless-test-root
@@ -191,6 +192,110 @@ REQUEST are keys of the request."
             (should (seq-find (lambda (one) (equal (cdr (append one nil)) item))
                               (plist-get found :items)))
             (should (buffer-modified-p))))))))
+
+;;;; Whole answers
+
+(defun headless-test-answer (uri position include folder)
+  "Return the answer about URI at POSITION for INCLUDE, once it is there.
+FOLDER is the session's."
+  (let (result)
+    (headless-test-wait
+     "answer"
+     (lambda ()
+       (setq result (plist-get (guest-ask "editor/getContext"
+                                          (list :uri uri :position position :include include)
+                                          (list folder))
+                               :result))
+       (not (seq-find (lambda (entry) (plist-get entry :retry)) (plist-get result :unavailable)))))
+    result))
+
+(defun headless-test-range (item &optional key)
+  "Return the range of ITEM, or that under KEY, as four numbers."
+  (let ((range (plist-get item (or key :range))))
+    (list (plist-get (plist-get range :start) :line) (plist-get (plist-get range :start) :character)
+          (plist-get (plist-get range :end) :line) (plist-get (plist-get range :end) :character))))
+
+(defun headless-test-symbols (symbols)
+  "Return SYMBOLS as lists (NAME KIND RANGE SELECTION . CHILDREN)."
+  (mapcar (lambda (symbol)
+            (append (list (plist-get symbol :name) (plist-get symbol :kind)
+                          (headless-test-range symbol)
+                          (headless-test-range symbol :selectionRange))
+                    (headless-test-symbols (plist-get symbol :children))))
+          symbols))
+
+(ert-deftest headless-test-golden ()
+  (headless-test-in folder
+    (let ((uri (guest-write (concat folder "app.py") headless-test-app))
+          (all ["symbolAtPosition" "definitions" "references" "documentSymbols"
+                "enclosingSymbols" "documentation"]))
+      ;; What needs a server that runs already is asked when it does.
+      (headless-test-answer uri '(:line 12 :character 13) ["definitions"] folder)
+      (let ((answer (headless-test-answer uri '(:line 12 :character 13) all folder)))
+        (should-not (plist-get answer :unavailable))
+        (should (equal (plist-get (plist-get answer :symbolAtPosition) :text) "total"))
+        (should (equal (mapcar (lambda (one)
+                                 (list (plist-get one :uri) (headless-test-range one)
+                                       (plist-get one :role) (plist-get one :container)
+                                       (plist-get one :preview)))
+                               (plist-get answer :definitions))
+                       `((,uri (6 8 6 13) "definition" "Cart" "def total(self, items):"))))
+        (should (equal (mapcar (lambda (one)
+                                 (list (headless-test-range one) (plist-get one :declaration)
+                                       (plist-get one :container)))
+                               (plist-get answer :references))
+                       '(((6 8 6 13) t "Cart") ((12 12 12 17) nil "main"))))
+        (should (equal (headless-test-symbols (plist-get answer :documentSymbols))
+                       '(("Cart" "class" (2 0 7 42) (2 6 2 10)
+                          ("TAX" "constant" (4 4 4 7) (4 4 4 7))
+                          ("total" "method" (6 4 7 42) (6 8 6 13)))
+                         ("main" "function" (10 0 12 26) (10 4 10 8)))))
+        (should (equal (mapcar (lambda (one) (plist-get one :name))
+                               (plist-get answer :enclosingSymbols))
+                       '("main")))
+        (should (string-match-p "(method) def total(items: Unknown) -> float"
+                                (plist-get (car (plist-get answer :documentation)) :value)))
+        (dolist (feature '(:definitions :references :documentSymbols :documentation))
+          (should (equal (plist-get (plist-get answer :provenance) feature)
+                         '(:kind "semantic" :providers ("pyright"))))))
+      (should (equal (mapcar (lambda (one) (plist-get one :name))
+                             (plist-get (headless-test-answer uri '(:line 6 :character 9)
+                                                              ["enclosingSymbols"] folder)
+                                        :enclosingSymbols))
+                     '("Cart" "total"))))))
+
+(ert-deftest headless-test-a-library-that-an-answer-named ()
+  (headless-test-in folder
+    (let* ((uri (guest-write (concat folder "a.py") "import os\nos.getcwd()\n"))
+           (found (car (plist-get (headless-test-answer uri '(:line 1 :character 4)
+                                                        ["definitions"] folder)
+                                  :definitions)))
+           (library (plist-get found :uri)))
+      (should (string-suffix-p ".pyi" library))
+      (let ((answer (headless-test-answer library '(:line 0 :character 0)
+                                          ["documentSymbols"] folder)))
+        (should (equal (plist-get (plist-get answer :provenance) :documentSymbols)
+                       '(:kind "semantic" :providers ("pyright"))))
+        (should (plist-get answer :documentSymbols)))
+      ;; What lies beside it was not named.
+      (should (equal (plist-get (car (plist-get (headless-test-answer
+                                                 (concat (file-name-directory library) "path.pyi")
+                                                 '(:line 0 :character 0) ["documentSymbols"] folder)
+                                                :unavailable))
+                                :code)
+                     "outside-workspace"))
+      (should (= (length (eca-context-headless-servers)) 1)))))
+
+(ert-deftest headless-test-missing-server-in-an-answer ()
+  (headless-test-in folder
+    (cl-letf (((default-value 'exec-path) (list folder)))
+      (let* ((uri (guest-write (concat folder "a.py") "def f():\n    pass\n"))
+             (answer (headless-test-answer uri '(:line 0 :character 4)
+                                           ["definitions" "documentSymbols"] folder)))
+        (should (equal (plist-get answer :unavailable)
+                       '((:capability "definitions" :code "install"
+                          :reason "unavailable: install pyright — npm install -g pyright"))))
+        (should (plist-get answer :documentSymbols))))))
 
 ;;;; Who may be asked
 
@@ -486,7 +591,14 @@ TypeScript and JavaScript (`eca-context-servers')")))
           (should (equal (plist-get outcome :status) "error"))
           (should (equal (plist-get outcome :reason)
                          "stub crashed: exited with status 7 | cannot find my brain"))))
-      (should (equal (plist-get (car (eca-context-headless-servers)) :state) "crashed")))))
+      (should (equal (plist-get (car (eca-context-headless-servers)) :state) "crashed"))
+      (save-window-excursion
+        (with-temp-buffer (eca-context-doctor))
+        (with-current-buffer "*eca-context-doctor*"
+          (goto-char (point-min))
+          (should (re-search-forward "^server +stub, crashed, pid [0-9]+, 1 questions, 0 of" nil t))
+          (should (re-search-forward "^ +cannot find my brain$" nil t)))
+        (kill-buffer "*eca-context-doctor*")))))
 
 (provide 'headless-test)
 ;;; headless-test.el ends here
