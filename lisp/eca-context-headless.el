@@ -26,6 +26,7 @@
 (declare-function eca-context-eca-wrap "eca-context-eca" (command roots))
 (declare-function eca-context-module-lsp-ask "ext:eca-context-module"
                   (ask max-servers idle-seconds) t)
+(declare-function eca-context-module-lsp-make-way "ext:eca-context-module" (name path) t)
 (declare-function eca-context-module-lsp-open "ext:eca-context-module" (process) t)
 (declare-function eca-context-module-lsp-poll "ext:eca-context-module" () t)
 (declare-function eca-context-module-lsp-root "ext:eca-context-module" (path folder markers) t)
@@ -155,10 +156,7 @@ Then ours, should one run there, is stopped."
             (eca-context-lsp-mode-serves-p
              path (lambda (file) (eq row (car (eca-context-servers-find file))))))
     (when eca-context-headless--process
-      (dolist (server (eca-context-module-lsp-servers))
-        (when (and (equal (plist-get server :name) (symbol-name (car row)))
-                   (eca-context-files-inside-p path (list (plist-get server :root))))
-          (eca-context-module-lsp-stop (plist-get server :id) 0))))
+      (eca-context-module-lsp-make-way (symbol-name (car row)) path))
     t))
 
 (defun eca-context-headless--place (row path roots)

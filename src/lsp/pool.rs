@@ -115,6 +115,14 @@ impl Servers {
             .map(|entry| entry.root.to_string_lossy().into_owned())
     }
 
+    /// Stops the servers of that name that run for `path`, which somebody else serves.
+    pub fn make_way(&mut self, name: &str, path: &str) {
+        let path = canonical(path);
+        for entry in self.entries.iter().filter(|e| e.name == name && path.starts_with(&e.root)) {
+            let _ = entry.events.send(Event::Stop);
+        }
+    }
+
     /// All servers that run, and those that crashed last.
     pub fn list(&self) -> Vec<Status> {
         self.entries

@@ -145,6 +145,12 @@ fn lsp_who_named(name: String, path: String) -> Result<Option<String>> {
     with(|servers| servers.who_named(&name, &path))
 }
 
+/// Stop the servers of the row NAME that run for PATH, which the editor serves.
+#[defun]
+fn lsp_make_way(name: String, path: String) -> Result<()> {
+    with(|servers| servers.make_way(&name, &path))
+}
+
 /// Return the servers, a list of plists.
 ///
 /// `:id', `:name', `:root', `:state', `:pid', `:memoryBytes', `:nAsked',
