@@ -100,8 +100,10 @@ pub(crate) fn merge<T: Fact, U>(
         ));
         return None;
     }
-    // That a provider is not for such files is no news beside what another one says.
-    let told = failures.into_iter().filter(|(is_main, e)| *is_main && !PLAIN.contains(&e.code));
+    // That a provider is not for such files, or would ask for what it lacks, is no news beside what
+    // another one says.
+    let is_news = |code| code != Code::WouldPrompt && !PLAIN.contains(&code);
+    let told = failures.into_iter().filter(|(is_main, entry)| *is_main && is_news(entry.code));
     for (_, entry) in told {
         // To ask again installs nothing.
         let retry = entry.code != Code::Install;

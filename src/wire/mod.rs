@@ -237,7 +237,7 @@ mod tests {
             (&["no-provider", "would-prompt", install][..], json!([["install", told, null]])),
             (&["no-provider", "disabled", "error"], json!([["error", "p: r", null]])),
             (&["disabled", "no-provider"], json!([["disabled", "p: r", null]])),
-            (&["ok", "no-provider", "disabled"], json!([])),
+            (&["ok", "no-provider", "disabled", "would-prompt"], json!([])),
             (&["ok", install], json!([["partial", told, null]])),
             (&["ok", "starting"], json!([["partial", "p: r", true]])),
         ] {
