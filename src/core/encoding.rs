@@ -2,16 +2,13 @@
 
 use lsp_types::PositionEncodingKind;
 
-use super::lines::{Lines, byte_at, count, snap, utf16_len};
+use super::lines::{Lines, byte_at, count, n_utf16, snap, utf16_len};
 use super::position::{Position, Range};
 use super::raw::{RawPosition, RawRange};
 
 /// Where `units` of `encoding` lead to on `line`, in UTF-16 units: inside a character it is that one's
 /// start, past the end the end. What is no encoding of LSP's is UTF-16.
 pub(crate) fn to_utf16(line: &str, units: u32, encoding: &PositionEncodingKind) -> u32 {
-    // A CR is no character of the line, as everywhere.
-    let n_utf8 = |bytes: &[u8]| count(bytes, |b| u8::from(b != b'\r'));
-    let n_utf32 = |bytes: &[u8]| count(bytes, |b| u8::from(b & 0xc0 != 0x80 && b != b'\r'));
     if *encoding == PositionEncodingKind::UTF8 {
         utf16_len(&line[..byte_at(line, units, n_utf8).0])
     } else if *encoding == PositionEncodingKind::UTF32 {
@@ -19,6 +16,29 @@ pub(crate) fn to_utf16(line: &str, units: u32, encoding: &PositionEncodingKind) 
     } else {
         snap(line, units)
     }
+}
+
+/// Where `character` leads to on `line`, in units of `encoding`: the inverse of `to_utf16`.
+///
+/// *Units*: `character` in UTF-16, from 0.
+pub(crate) fn from_utf16(line: &str, character: u32, encoding: &PositionEncodingKind) -> u32 {
+    let before = &line[..byte_at(line, character, n_utf16).0];
+    if *encoding == PositionEncodingKind::UTF8 {
+        n_utf8(before.as_bytes())
+    } else if *encoding == PositionEncodingKind::UTF32 {
+        n_utf32(before.as_bytes())
+    } else {
+        utf16_len(before)
+    }
+}
+
+// A CR is no character of the line, as everywhere.
+fn n_utf8(bytes: &[u8]) -> u32 {
+    count(bytes, |b| u8::from(b != b'\r'))
+}
+
+fn n_utf32(bytes: &[u8]) -> u32 {
+    count(bytes, |b| u8::from(b & 0xc0 != 0x80 && b != b'\r'))
 }
 
 /// The position `at` of a server in the file `path`; where the line cannot be read it stays as it is.
@@ -83,6 +103,7 @@ mod tests {
             ] {
                 assert_eq!(to_utf16(line, units, &encoding), utf16, "{line} {encoding:?}");
                 assert_eq!(to_utf16(line, 1000, &encoding), utf16_len(line), "{line} {encoding:?}");
+                assert_eq!(from_utf16(line, utf16, &encoding), units, "{line} {encoding:?}");
             }
         }
     }
@@ -95,6 +116,19 @@ mod tests {
             (PositionEncodingKind::UTF16, 1),
         ] {
             assert_eq!(to_utf16("😀x", units, &encoding), 0);
+        }
+    }
+
+    #[test]
+    fn there_and_back() {
+        let line = "x = \"😀\"; é变𝒳";
+        for encoding in
+            [PositionEncodingKind::UTF8, PositionEncodingKind::UTF16, PositionEncodingKind::UTF32]
+        {
+            for character in 0..20 {
+                let units = from_utf16(line, character, &encoding);
+                assert_eq!(to_utf16(line, units, &encoding), snap(line, character), "{character}");
+            }
         }
     }
 

@@ -53,7 +53,7 @@ pub fn utf16_len(line: &str) -> u32 {
 
 /// How many UTF-16 units there are in UTF-8, CRs none: one for each byte that begins a character, one
 /// more for each that begins one of four bytes.
-fn n_utf16(bytes: &[u8]) -> u32 {
+pub(crate) fn n_utf16(bytes: &[u8]) -> u32 {
     count(bytes, |b| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0) - u8::from(b == b'\r'))
 }
 

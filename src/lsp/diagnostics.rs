@@ -1,10 +1,12 @@
 //! Diagnostics as a server says them become facts. It knows neither server nor document.
 
+use lsp_types::PositionEncodingKind;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::encoding::{self, Encoding};
+use super::documents;
 use crate::core::context::Severity;
+use crate::core::encoding::to_utf16;
 use crate::core::facts::DiagnosticFact;
 use crate::core::position::{Position, Range};
 
@@ -23,15 +25,17 @@ struct Raw {
 /// An item that cannot be read is left out.
 ///
 /// *Units*: characters in `encoding` become UTF-16.
-pub(crate) fn facts(raw: &str, encoding: Encoding, tool: &str, text: &str) -> Vec<DiagnosticFact> {
+pub(crate) fn facts(
+    raw: &str,
+    encoding: &PositionEncodingKind,
+    tool: &str,
+    text: &str,
+) -> Vec<DiagnosticFact> {
     let items: Vec<Value> = serde_json::from_str(raw).unwrap_or_default();
-    let lines: Vec<&str> = match encoding {
-        Encoding::Utf16 => Vec::new(),
-        _ => encoding::lines(text).collect(),
-    };
+    let lines: Vec<&str> = documents::lines(text).collect();
     let utf16 = |at: Position| {
         let line = lines.get(at.line as usize).copied().unwrap_or_default();
-        Position::new(at.line, encoding.convert(line, at.character, Encoding::Utf16))
+        Position::new(at.line, to_utf16(line, at.character, encoding))
     };
     items
         .into_iter()
@@ -76,7 +80,7 @@ mod tests {
             {"range": {"start": {}}, "message": "lost"}, 7, null,
             {"range": range, "code": {"value": 1}, "message": null},
         ]);
-        let found = facts(&raw.to_string(), Encoding::Utf8, "tool", "𝒳 = x");
+        let found = facts(&raw.to_string(), &PositionEncodingKind::UTF8, "tool", "𝒳 = x");
         let brief: Vec<_> = found
             .iter()
             .map(|d| (d.severity, d.source.as_deref(), d.code.as_deref(), d.message.as_str()))
@@ -90,6 +94,6 @@ mod tests {
             ]
         );
         assert_eq!(found[0].range, Range::new(0, 4, 0, 5));
-        assert!(facts("{", Encoding::Utf16, "tool", "").is_empty());
+        assert!(facts("{", &PositionEncodingKind::UTF16, "tool", "").is_empty());
     }
 }

@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use lsp_types::PositionEncodingKind;
 use serde_json::json;
 
-use super::encoding::{self, Encoding};
 use super::message::notification;
+use crate::core::encoding::from_utf16;
 use crate::core::position::Position;
 use crate::core::uri;
 
@@ -72,16 +73,15 @@ impl Document {
     }
 
     /// `at` in UTF-16 units as the server counts.
-    pub(crate) fn position(&self, at: Position, encoding: Encoding) -> Position {
-        let character = match encoding {
-            Encoding::Utf16 => at.character,
-            _ => {
-                let line = encoding::lines(&self.text).nth(at.line as usize).unwrap_or_default();
-                Encoding::Utf16.convert(line, at.character, encoding)
-            }
-        };
-        Position::new(at.line, character)
+    pub(crate) fn position(&self, at: Position, encoding: &PositionEncodingKind) -> Position {
+        let line = lines(&self.text).nth(at.line as usize).unwrap_or_default();
+        Position::new(at.line, from_utf16(line, at.character, encoding))
     }
+}
+
+/// The lines of `text` without their endings, be those LF, CR LF or CR.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
 }
 
 /// The open documents by path, links followed.
@@ -273,6 +273,15 @@ mod tests {
                 format!("{method} {} {text}", params["textDocument"]["version"])
             })
             .collect()
+    }
+
+    #[test]
+    fn c10_line_endings_and_no_more() {
+        for (text, found) in
+            [("a\r\nb\n", &["a", "b", ""][..]), ("a\rb\r\r\nc", &["a", "b", "", "c"]), ("", &[""])]
+        {
+            assert_eq!(lines(text).collect::<Vec<_>>(), found);
+        }
     }
 
     #[test]

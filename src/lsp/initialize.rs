@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use lsp_types::PositionEncodingKind;
 use serde_json::{Value, json};
 
 use super::Row;
-use super::encoding::Encoding;
 use crate::core::uri;
 
 /// The name of what asks for diagnostics, be they pulled or published.
@@ -72,7 +72,8 @@ pub(crate) struct Capabilities {
     announced: Value,
     /// Ids and methods.
     registered: Vec<(String, String)>,
-    pub(crate) encoding: Encoding,
+    /// UTF-16, which every server must know, unless it told another one.
+    pub(crate) encoding: Option<PositionEncodingKind>,
 }
 
 impl Capabilities {
@@ -80,7 +81,7 @@ impl Capabilities {
     pub(crate) fn new(result: &str) -> Self {
         let mut result: Value = serde_json::from_str(result).unwrap_or_default();
         let announced = result.get_mut("capabilities").map(Value::take).unwrap_or_default();
-        let encoding = Encoding::named(announced["positionEncoding"].as_str().unwrap_or(""));
+        let encoding = announced["positionEncoding"].as_str().map(|name| name.to_string().into());
         Self { announced, registered: Vec::new(), encoding }
     }
 
@@ -165,7 +166,7 @@ mod tests {
                 "executeCommandProvider": {"commands": ["a"]}}}"#,
         );
         assert_eq!([server.runs("a"), server.runs("b")], [true, false]);
-        assert_eq!(server.encoding, Encoding::Utf8);
+        assert_eq!(server.encoding, Some(PositionEncodingKind::UTF8));
         let offers = |server: &Capabilities| {
             [("hover"), ("definition"), ("references"), ("diagnostic"), ("rename")]
                 .map(|name| server.offers(&format!("textDocument/{name}")))

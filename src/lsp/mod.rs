@@ -7,7 +7,6 @@
 
 mod diagnostics;
 mod documents;
-mod encoding;
 mod frame;
 mod initialize;
 mod message;
@@ -20,12 +19,12 @@ mod status;
 mod tsserver;
 mod watch;
 
+use lsp_types::PositionEncodingKind;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::core::facts::Trouble;
 
-pub use encoding::Encoding;
 pub use pool::{Limits, Servers};
 pub use root::root;
 pub use status::{State, Status};
@@ -100,8 +99,8 @@ pub struct Found {
     /// end character], message]` in UTF-16 units, the file empty for the one asked about; else the result
     /// as it came.
     pub result: String,
-    /// How characters are counted in it.
-    pub encoding: Encoding,
+    /// The units of characters in it; UTF-16 unless given.
+    pub encoding: Option<PositionEncodingKind>,
     /// Of references: what `textDocument/definition` said at the same place.
     pub declarations: Option<String>,
     /// Of diagnostics: whether they are about the present text.

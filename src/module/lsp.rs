@@ -85,7 +85,8 @@ fn plist<'e>(env: &'e Env, answer: Answer) -> Result<Value<'e>> {
                 entries.push((":fresh", env.intern(if fresh { "t" } else { ":json-false" })?));
             } else {
                 entries.push((":result", found.result.into_lisp(env)?));
-                entries.push((":encoding", found.encoding.name().into_lisp(env)?));
+                let encoding = found.encoding.as_ref().map(|encoding| encoding.as_str());
+                entries.push((":encoding", encoding.into_lisp(env)?));
             }
             if let Some(declarations) = found.declarations {
                 entries.push((":declarations", declarations.into_lisp(env)?));

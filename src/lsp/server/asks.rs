@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use lsp_types::PositionEncodingKind;
 use serde_json::{Value, json};
 
 use super::{
@@ -105,8 +106,7 @@ impl Server {
         if !self.capabilities.offers(&ask.method) {
             return None;
         }
-        let at =
-            document.position(Position::new(ask.line, ask.character), self.capabilities.encoding);
+        let at = document.position(Position::new(ask.line, ask.character), &self.encoding());
         let mut params = json!({"textDocument": {"uri": document.uri}});
         if !matches!(ask.method.as_str(), DIAGNOSTICS | "textDocument/documentSymbol") {
             params["position"] = json!(at);
@@ -157,7 +157,7 @@ impl Server {
         }
         let found = Found {
             result: first.into(),
-            encoding: self.capabilities.encoding,
+            encoding: self.capabilities.encoding.clone(),
             declarations: results.get(1).cloned(),
             fresh: None,
         };
@@ -241,10 +241,13 @@ impl Server {
 
     fn diagnostics(&self, ask: &Ask, raw: &str, fresh: bool) -> Found {
         let text = self.documents.get(Path::new(&ask.path)).map_or("", |d| d.text.as_str());
-        let encoding = self.capabilities.encoding;
-        let facts = diagnostics::facts(raw, encoding, &self.row.name, text);
+        let facts = diagnostics::facts(raw, &self.encoding(), &self.row.name, text);
         let items: Value = facts.into_iter().map(results::item).collect();
         Found { result: items.to_string(), fresh: Some(fresh), ..Found::default() }
+    }
+
+    fn encoding(&self) -> PositionEncodingKind {
+        self.capabilities.encoding.clone().unwrap_or(PositionEncodingKind::UTF16)
     }
 
     fn pulls(&self) -> bool {
