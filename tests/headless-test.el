@@ -21,6 +21,9 @@
   (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
   "The project's folder.")
 
+;; run-ert.el takes them away.
+(custom-reevaluate-setting 'eca-context-servers)
+
 (setq exec-path
       (cons (expand-file-name ".test/node/node_modules/.bin" headless-test-root) exec-path))
 

@@ -15,6 +15,8 @@
                   (id method params options facts) t)
 (declare-function eca-context-module-error-frame "ext:eca-context-module" (id code message) t)
 
+(defvar eca-context-servers)
+
 ;;;; What the module answers is written down, for the schema to judge
 
 (defun run-ert-record (method frame)
@@ -51,8 +53,12 @@ Loading it again puts its functions in the place of advised ones."
 (defun run-ert-file ()
   "Run the tests of the file named on the command line and exit.
 Writes \"PASSED FAILED SKIPPED\" into the file that the environment variable
-ERT_COUNTS_FILE names.  The exit status is 0 if all went as expected."
+ERT_COUNTS_FILE names.  The exit status is 0 if all went as expected.
+
+No language server runs for the agent unless the file sets `eca-context-servers':
+what the other providers say would be hidden by it."
   (let ((file (expand-file-name (pop command-line-args-left))))
+    (setq eca-context-servers nil)
     (advice-add 'module-load :after #'run-ert-watch)
     (load file nil t t)
     (run-ert-watch)

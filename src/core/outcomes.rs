@@ -100,9 +100,11 @@ pub(crate) fn merge<T: Fact, U>(
         ));
         return None;
     }
-    // That a provider is not for such files, or would ask for what it lacks, is no news beside what
-    // another one says.
-    let is_news = |code| code != Code::WouldPrompt && !PLAIN.contains(&code);
+    // That a provider is not for such files is no news beside what another one says; nor, beside what a
+    // language service knows, that it would ask for what it lacks.
+    let is_known =
+        answers.iter().any(|a| a.kind == ProvenanceKind::Semantic && !a.list.items.is_empty());
+    let is_news = |code| !(PLAIN.contains(&code) || is_known && code == Code::WouldPrompt);
     let told = failures.into_iter().filter(|(is_main, entry)| *is_main && is_news(entry.code));
     for (_, entry) in told {
         // To ask again installs nothing.

@@ -237,7 +237,10 @@ mod tests {
             (&["no-provider", "would-prompt", install][..], json!([["install", told, null]])),
             (&["no-provider", "disabled", "error"], json!([["error", "p: r", null]])),
             (&["disabled", "no-provider"], json!([["disabled", "p: r", null]])),
-            (&["ok", "no-provider", "disabled", "would-prompt"], json!([])),
+            (&["ok", "no-provider", "disabled"], json!([])),
+            (&["ok", "would-prompt"], json!([["partial", "p: r", true]])),
+            (&["found", "no-provider", "would-prompt"], json!([])),
+            (&["found", "error"], json!([["partial", "p: r", true]])),
             (&["ok", install], json!([["partial", told, null]])),
             (&["ok", "starting"], json!([["partial", "p: r", true]])),
         ] {
@@ -245,7 +248,10 @@ mod tests {
                 .iter()
                 .map(|status| {
                     let reason = if *status == install { told } else { "r" };
-                    json!({"provider": "p", "kind": "semantic", "status": status, "reason": reason})
+                    let items = if *status == "found" { json!([["/a", 0, 0]]) } else { json!([]) };
+                    let status = if *status == "found" { "ok" } else { status };
+                    json!({"provider": "p", "kind": "semantic", "status": status, "reason": reason,
+                           "items": items})
                 })
                 .collect();
             let facts = json!({"position": {"line": 0, "character": 0}, "definitions": outcomes});
