@@ -130,7 +130,7 @@ REQUEST are keys of the request."
           (should (equal (list (plist-get found :provider) (plist-get found :kind)
                                (plist-get found :status) (plist-get found :role)
                                (plist-get found :encoding))
-                         '("pyright" "semantic" "ok" "definition" "utf-16"))))
+                         '("pyright" "semantic" "ok" "definition" nil))))
         (let ((found (funcall say #'eca-context-headless-references)))
           (should (equal (headless-test-places found)
                          '(("app.py" 12 12) ("app.py" 6 8) ("use.py" 1 7))))
