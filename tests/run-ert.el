@@ -55,8 +55,8 @@ Loading it again puts its functions in the place of advised ones."
 Writes \"PASSED FAILED SKIPPED\" into the file that the environment variable
 ERT_COUNTS_FILE names.  The exit status is 0 if all went as expected.
 
-No language server runs for the agent unless the file sets `eca-context-servers':
-what the other providers say would be hidden by it."
+No language server runs for the agent unless the file says which: what the
+other providers say would be hidden by it."
   (let ((file (expand-file-name (pop command-line-args-left))))
     (setq eca-context-servers nil)
     (advice-add 'module-load :after #'run-ert-watch)
