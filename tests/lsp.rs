@@ -405,9 +405,10 @@ fn diagnostics_pulled_registered_or_published() {
         let ask = rig.ask(&stub(how), "a.py", "diagnostic", 0, 0);
         let found = rig.said(ask.clone()).expect(how);
         assert_eq!(messages(&found), (vec!["one".into()], Some(true)), "{how}");
+        // What lies past the line's end is its end.
         assert_eq!(
             value(&found)[0],
-            json!(["", "error", format!("stub-{how}"), null, [0, 4, 0, 4], "one"])
+            json!(["", "error", format!("stub-{how}"), null, [0, 3, 0, 3], "one"])
         );
         // Unsaved text, and then what stands on disk.
         let unsaved = Ask { text: Some("two".into()), ..ask.clone() };
