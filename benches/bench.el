@@ -483,6 +483,9 @@ It must tell of N problems."
 
 ;;;; Running
 
+(declare-function bench-context-all "features" (folder))
+(declare-function bench-references "features" (folder))
+
 (defun bench-report ()
   "Print a table and add the figures to the file that BENCH_FIGURES names."
   (princ (format "\nEmacs %s\n%-26s %12s %12s %10s\n" emacs-version "" "ours ms" "peer ms" "ratio"))
@@ -515,7 +518,9 @@ It must tell of N problems."
                          ("module-load" . ,#'bench-module-load)
                          ("context" . ,(lambda () (bench-context folder)))
                          ("ready" . ,(lambda () (bench-ready folder)))
-                         ("stress" . ,(lambda () (bench-stress folder)))))
+                         ("stress" . ,(lambda () (bench-stress folder)))
+                         ("context-all" . ,(lambda () (bench-context-all folder)))
+                         ("references" . ,(lambda () (bench-references folder)))))
           (when (or (null only) (string-match-p only name))
             (funcall function)))
       (delete-directory folder t))

@@ -18,24 +18,27 @@ packages=()
 for dir in /usr/share/emacs/site-lisp/elpa-src/{dash,s,f,ht,markdown-mode}-[0-9]*/; do
     packages+=(-L "$dir")
 done
+# What newer Emacsen have of their own.
+packages28=()
+for dir in /usr/share/emacs/site-lisp/elpa-src/{compat,eglot}-[0-9]*/; do
+    packages28+=(-L "$dir")
+done
+# The language servers that setup.sh put there.
+export PATH=$PWD/.test/node/node_modules/.bin:$PATH
 
 for emacs in "${emacses[@]}"; do
     # Each Emacs compiles for itself what it runs.
     dir=$work/$(basename "$emacs")
     mkdir -p "$dir/home"
-    cp lisp/*.el benches/*.el benches/server.py tests/eca-stub.el "$dir"
+    cp lisp/*.el benches/*.el benches/server.py tests/{eca-stub,eglot-user,guest}.el "$dir"
     ln -s "$module" "$dir/eca-context-module-$version.so"
     run=(env HOME="$dir/home" "$emacs" -Q --batch
         --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' -L "$dir")
-    if [[ -n ${ECA_EMACS_DIR:-} ]]; then
-        run+=("${packages[@]}")
-        # Newer ones have it of their own.
-        [[ $("$emacs" --version | head -n 1) != *" 28."* ]] ||
-            run+=(-L "$(echo /usr/share/emacs/site-lisp/elpa-src/compat-[0-9]*)")
-    fi
+    [[ -z ${ECA_EMACS_DIR:-} ]] || run+=("${packages[@]}")
+    [[ $("$emacs" --version | head -n 1) != *" 28."* ]] || run+=("${packages28[@]}")
     "${run[@]}" --eval '(setq byte-compile-error-on-warn nil)' -f batch-byte-compile "$dir"/*.el 2>"$dir/log" ||
         { cat "$dir/log" >&2; exit 1; }
-    "${run[@]}" -l bench -f bench
+    "${run[@]}" -l features -f bench
 done
 echo
 cat "$BENCH_FIGURES"

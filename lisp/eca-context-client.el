@@ -327,7 +327,10 @@ is not called any more.  A question that is under way is not asked again."
                  (null (eca-context-client--call-waiters call)))
         (setq eca-context-client--calls (remq call eca-context-client--calls))
         (let ((cancel (eca-context-client--call-cancel call)))
-          (when cancel (funcall cancel)))))))
+          ;; Pyright, once told to cancel its search for references, fails at each later one, the
+          ;; user's too.  (A new search ends its former one in any case.)
+          (when (and cancel (not (equal method "textDocument/references")))
+            (funcall cancel)))))))
 
 (defvar eca-context-client--n-tokens 0
   "How many tokens were made.")

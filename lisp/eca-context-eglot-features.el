@@ -15,7 +15,6 @@
 (require 'eca-context-eglot-server)
 (require 'eca-context-eglot-unvisited)
 
-(declare-function jsonrpc-name "ext:jsonrpc" t t)
 (declare-function jsonrpc-running-p "ext:jsonrpc" t t)
 (declare-function eglot--managed-buffers "ext:eglot" t t)
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" t t)
@@ -102,7 +101,7 @@ What is known of one file follows from the others, too."
 VIA is called when no more is asked of it."
   (make-eca-context-client
    :provider "eglot" :server server :uri uri :via via
-   :name (or (eca-context-eglot--name server) (jsonrpc-name server))
+   :name (or (eca-context-eglot--name server) "eglot")
    :encoding (eca-context-eglot--encoding server)
    :host (file-remote-p default-directory)
    :alive (lambda () (jsonrpc-running-p server))

@@ -229,9 +229,11 @@ The current buffer holds the text of PATH."
     (if (member encoding '("utf-8" "utf-32")) encoding "utf-16")))
 
 (defun eca-context-eglot--name (server)
-  "Return the name that SERVER gives itself, nil if it does not."
-  (let ((name (plist-get (eglot--server-info server) :name)))
-    (and (stringp name) name)))
+  "Return the name that SERVER gives itself, else that of its program, or nil."
+  (let ((name (plist-get (eglot--server-info server) :name))
+        (program (car-safe (process-command (jsonrpc--process server)))))
+    (cond ((stringp name) name)
+          ((stringp program) (file-name-base program)))))
 
 (defun eca-context-eglot--versions-p (server)
   "Return non-nil if SERVER is known to name versions."

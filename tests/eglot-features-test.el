@@ -324,6 +324,20 @@ another; one that is a list (error CODE MESSAGE) is an error."
       ;; What the server says of that now harms nobody.
       (should (equal (length (eglot-features-ask 'documentation)) 2)))))
 
+(ert-deftest eglot-features-a-search-too-late-spoils-no-later-one ()
+  (eglot-features-in (eglot-features-row "app.py") folder
+    (eglot-features-noting
+      (should (equal (eglot-features-brief (eglot-features-ask 'references nil 0.05))
+                     '(("timeout" nil "pyright-langserver did not answer in time" t))))
+      (should-not (seq-find (lambda (one) (eql (plist-get (nth 2 one) :id)
+                                               (cadr (assoc ":textDocument/references"
+                                                            eglot-features-sent))))
+                            eglot-features-sent)))
+    (should-not eca-context-client--calls)
+    (dotimes (_ 2)
+      (should (equal (facts-references (eglot-features-ask 'references))
+                     (nth 3 (eglot-features-row "app.py")))))))
+
 (ert-deftest eglot-features-what-another-one-needs-is-not-cancelled ()
   (eglot-features-in (eglot-features-row "app.c") folder
     (eglot-features-ask 'documentation)

@@ -185,8 +185,10 @@ user's world is a failure."
   (guest-uri file))
 
 ;; Looked at are all functions and variables of Emacs: interpreted, that takes a third of a second.
-(mapc #'byte-compile
-      '(guest-buffer guest-variables guest-functions guest-snapshot guest-difference guest-only))
+(dolist (function '(guest-buffer guest-variables guest-functions guest-snapshot guest-difference
+                    guest-only))
+  (unless (byte-code-function-p (symbol-function function))
+    (byte-compile function)))
 
 (provide 'guest)
 ;;; guest.el ends here
