@@ -76,6 +76,9 @@ The peers are the sum of the bare round trips to that server, and the slowest."
                       (:textDocument/hover . ,at)
                       (:textDocument/signatureHelp . ,at)))
              ours-ms sum-ms slowest-ms)
+        ;; Pyright reads the file and what it imports before its first answer.
+        (pcase-dolist (`(,method . ,params) trips)
+          (bench-round-trip server method params))
         (eca-context-eca-install)
         (unwind-protect
             (bench-with-server folder ask

@@ -66,7 +66,7 @@ To load such a one may kill Emacs.  The table of sections is what ends it."
                          (seq-reduce (lambda (sum byte) (+ (* 256 sum) byte))
                                      (reverse (buffer-substring (1+ from) (1+ to))) 0))))
            (> (+ (funcall number 40 48) (* (funcall number 58 60) (funcall number 60 62)))
-              (file-attribute-size (file-attributes file)))))))
+              (file-attribute-size (file-attributes (file-truename file))))))))
 
 (defun eca-context-module--load-copy (file)
   "Load a copy of the module FILE that nobody can write over; return nil.

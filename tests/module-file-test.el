@@ -36,7 +36,9 @@ The Emacs must end by itself, with status 0."
 
 (ert-deftest module-file-c42-a-sentence-for-each-fault ()
   (let ((foreign (make-temp-file "eca-context-module" nil nil "not a library at all"))
-        (cut (make-temp-file "eca-context-module")))
+        (cut (make-temp-file "eca-context-module"))
+        (link (make-temp-name (expand-file-name "eca-context-module" temporary-file-directory))))
+    (make-symbolic-link (getenv "ECA_CONTEXT_MODULE_FILE") link)
     (with-temp-file cut
       (set-buffer-multibyte nil)
       (insert-file-contents-literally (getenv "ECA_CONTEXT_MODULE_FILE") nil 0 100000))
@@ -49,6 +51,7 @@ The Emacs must end by itself, with status 0."
                          "\\`the module does not load (.+); M-x eca-context-build-module")
                (,cut (eca-context-module-trouble)
                      "\\`the module does not load (its file is cut short); M-x eca-context-build-")
+               (,link (eca-context-module-trouble) nil)
                (,(getenv "ECA_CONTEXT_MODULE_FILE")
                 (progn (eca-context-module-trouble)
                        (let ((eca-context-module-wanted-version "9.9.9"))
@@ -60,7 +63,8 @@ The Emacs must end by itself, with status 0."
                 (should (string-match-p regexp said))
               (should-not said))))
       (delete-file foreign)
-      (delete-file cut))))
+      (delete-file cut)
+      (delete-file link))))
 
 (ert-deftest module-file-c42-the-mode-stays-off ()
   (should (equal (module-file-test-emacs
