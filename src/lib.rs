@@ -1,12 +1,15 @@
 //! Editor context for AI agents: the brain, the wire and the Emacs face of eca-context.
 //!
 //! Floors, each of which names only those below it: `core` (values in, values out), `wire` (JSON
-//! text), `files` (lines of files), `lsp` (language servers) and `module` (Lisp values in, finished
-//! frames out).
+//! text), `files` (lines of files), `lsp` (language servers), `socket` (questions of other programs)
+//! and `module` (Lisp values in, finished frames out).
 
 pub mod core;
 pub mod files;
 pub mod lsp;
 #[cfg(feature = "module")]
 pub mod module;
+#[cfg(unix)]
+pub mod socket;
+mod threads;
 pub mod wire;

@@ -7,7 +7,6 @@
 
 mod diagnostics;
 mod documents;
-mod frame;
 mod initialize;
 mod message;
 mod pool;

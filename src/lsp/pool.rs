@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, unbounded};
 
-use super::process::{Process, memory_bytes, spawn_quiet};
+use super::process::{Process, memory_bytes};
 use super::queue::{Asker, Queue, trouble};
 use super::server::{Event, Question, Server};
 use super::status::{Shared, State, Status};
 use super::{Answer, Ask};
 use crate::core::facts::Trouble;
+use crate::threads::spawn_quiet;
 
 /// So often, within so long, a server that crashes is started again.
 const MAX_RESTARTS: usize = 3;

@@ -1,6 +1,7 @@
 //! JSON text and core values: requests in, finished bodies and frames out. It knows no editor and
 //! no process.
 
+pub(crate) mod frame;
 pub(crate) mod raw;
 
 use std::fmt::Display;

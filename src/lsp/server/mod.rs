@@ -20,12 +20,14 @@ use serde_json::Value;
 use super::documents::Documents;
 use super::initialize::{self, Capabilities};
 use super::message::{self, Incoming, ReplyError};
-use super::process::{Pipes, Process, describe, spawn_quiet};
+use super::process::{Pipes, Process, describe};
 use super::queue::{Asker, trouble};
 use super::status::{Shared, State};
 use super::watch::Files;
-use super::{Ask, Found, Row, frame};
+use super::{Ask, Found, Row};
 use crate::core::facts::Trouble;
+use crate::threads::spawn_quiet;
+use crate::wire::frame;
 
 /// A server that has not started by then never will.
 const MAX_START: Duration = Duration::from_secs(60);
@@ -33,6 +35,8 @@ const MAX_START: Duration = Duration::from_secs(60);
 const MAX_SILENCE: u32 = 3;
 /// When a server that asks to be asked again is asked again.
 const AGAIN: Duration = Duration::from_millis(20);
+/// A body larger than this is no answer to anything we ask.
+const MAX_BODY_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a server has to take leave, and then to end.
 const MAX_LEAVE: Duration = Duration::from_secs(1);
 
@@ -177,7 +181,7 @@ impl Server {
         spawn_quiet("eca-context-out", move || {
             let mut input = BufReader::with_capacity(64 * 1024, stdout);
             let reason = loop {
-                let event = match frame::read(&mut input) {
+                let event = match frame::read(&mut input, MAX_BODY_BYTES) {
                     Ok(Some(body)) => message::parse(&body).map_or(Event::Garbled, Event::Said),
                     Ok(None) => break String::new(),
                     Err(error) => break error.to_string(),

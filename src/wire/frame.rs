@@ -1,25 +1,23 @@
-//! Messages out of a server's bytes. It knows no JSON and no process.
+//! Messages out of a peer's bytes. It knows no JSON and no process.
 //!
-//! A server may print what is no message, write its headers in lower case, send bytes that are no
+//! A peer may print what is no message, write its headers in lower case, send bytes that are no
 //! UTF-8, and stop anywhere: what can be read is read, and nothing is held that was only promised.
 
 use std::io::{self, BufRead, Error, ErrorKind, Read};
 
-/// A body larger than this is no answer to anything we ask.
-const MAX_BODY_BYTES: u64 = 256 * 1024 * 1024;
 /// Of a line that is no header only so much is looked at, at once.
 const MAX_LINE_BYTES: u64 = 64 * 1024;
 
 const LENGTH: &[u8] = b"content-length:";
 
-/// The next message's body; `None` when the server has closed its end.
+/// The next message's body; `None` when the peer has closed its end.
 ///
 /// Bytes that are no UTF-8, and halves of surrogate pairs in escapes, are U+FFFD.
 ///
-/// *Errors*: what reading gives; `InvalidData` for a body over 256 MiB.
-pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<String>> {
+/// *Errors*: what reading gives; `InvalidData` for a body of more than `max_bytes`.
+pub(crate) fn read(input: &mut impl BufRead, max_bytes: u64) -> io::Result<Option<String>> {
     let Some(n_bytes) = read_header(input)? else { return Ok(None) };
-    if n_bytes > MAX_BODY_BYTES {
+    if n_bytes > max_bytes {
         let text = format!("it announced a message of {n_bytes} bytes");
         return Err(Error::new(ErrorKind::InvalidData, text));
     }
@@ -102,6 +100,8 @@ mod tests {
 
     use super::*;
 
+    const MAX: u64 = 1 << 28;
+
     /// Hands out one byte at a time, as a slow pipe may.
     struct Bytewise<'a>(&'a [u8]);
 
@@ -116,7 +116,7 @@ mod tests {
 
     fn all(bytes: &[u8]) -> Vec<String> {
         let mut input = io::BufReader::with_capacity(1, Bytewise(bytes));
-        std::iter::from_fn(|| read(&mut input).expect("a slice can be read")).collect()
+        std::iter::from_fn(|| read(&mut input, MAX).expect("a slice can be read")).collect()
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_length_that_cannot_be_is_an_error() {
         let mut input = &b"Content-Length: 99999999999\r\n\r\n{}"[..];
-        let error = read(&mut input).expect_err("too long");
+        let error = read(&mut input, MAX).expect_err("too long");
         assert_eq!(error.to_string(), "it announced a message of 99999999999 bytes");
     }
 
@@ -164,7 +164,7 @@ mod tests {
         #[test]
         fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut input = &bytes[..];
-            while let Ok(Some(_)) = read(&mut input) {}
+            while let Ok(Some(_)) = read(&mut input, MAX) {}
         }
 
         #[test]
