@@ -80,11 +80,15 @@ of the capabilities, the echo area tells what to do."
 
 ;;;; Sessions
 
+(defun eca-context-eca-workspaces ()
+  "Return the workspace folders of each session, a list of lists."
+  (and (null (eca-context-eca-trouble))
+       (mapcar (lambda (entry) (eca--session-workspace-folders (cdr entry)))
+               (bound-and-true-p eca--sessions))))
+
 (defun eca-context-eca-roots ()
   "Return the workspace folders of all sessions."
-  (and (null (eca-context-eca-trouble))
-       (seq-mapcat (lambda (entry) (eca--session-workspace-folders (cdr entry)))
-                   (bound-and-true-p eca--sessions))))
+  (apply #'append (eca-context-eca-workspaces)))
 
 (defun eca-context-eca--deleted (&rest _)
   "Stop the language servers that ran for a session that is gone."

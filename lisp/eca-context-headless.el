@@ -14,6 +14,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'eca-context)
+(require 'eca-context-channel)
 (require 'eca-context-document)
 (require 'eca-context-eglot)
 (require 'eca-context-files)
@@ -27,7 +28,6 @@
 (declare-function eca-context-module-lsp-ask "ext:eca-context-module"
                   (ask max-servers idle-seconds) t)
 (declare-function eca-context-module-lsp-make-way "ext:eca-context-module" (name path) t)
-(declare-function eca-context-module-lsp-open "ext:eca-context-module" (process) t)
 (declare-function eca-context-module-lsp-poll "ext:eca-context-module" () t)
 (declare-function eca-context-module-lsp-root "ext:eca-context-module" (path folder markers) t)
 (declare-function eca-context-module-lsp-running-p "ext:eca-context-module" (name root) t)
@@ -66,8 +66,8 @@ eca-emacs has in `eca-process-wrapper-function' is used, if anything."
 (defconst eca-context-headless--patience 2
   "For how many seconds a server that is starting is waited for.")
 
-(defvar eca-context-headless--process nil
-  "The pipe process through which answers are announced.")
+(defvar eca-context-headless--used nil
+  "Non-nil if any server was ever asked.")
 
 (defvar eca-context-headless--waiting (make-hash-table)
   "What is to be called with the answer to each token.")
@@ -155,7 +155,7 @@ Then ours, should one run there, is stopped."
   (when (or (eca-context-eglot-serves-p path)
             (eca-context-lsp-mode-serves-p
              path (lambda (file) (eq row (car (eca-context-servers-find file))))))
-    (when eca-context-headless--process
+    (when eca-context-headless--used
       (eca-context-module-lsp-make-way (symbol-name (car row)) path))
     t))
 
@@ -173,7 +173,7 @@ the cdr says why.  Nil if there is no session at all."
      (folder
       (cons (eca-context-module-lsp-root path folder (vconcat (plist-get (cdr row) :roots))) t))
      ;; An answer has named it: a library's source, say.
-     ((when-let ((root (and eca-context-headless--process
+     ((when-let ((root (and eca-context-headless--used
                             (eca-context-module-lsp-who-named (symbol-name (car row)) path))))
         (cons root nil)))
      ((or folders (not (eq eca-context-headless-roots 'session)))
@@ -237,8 +237,9 @@ REQUEST says whether the current buffer is a copy of the file."
 (defun eca-context-headless--ask (ask deadline done)
   "Ask the module ASK, call DONE with its answer, and return `:async'.
 DEADLINE is a `float-time'."
-  (unless (process-live-p eca-context-headless--process)
-    (eca-context-headless--open))
+  (eca-context-channel-open #'eca-context-headless--hear)
+  (setq eca-context-headless--used t)
+  (add-hook 'kill-emacs-hook #'eca-context-headless-stop)
   (let ((token (eca-context-module-lsp-ask
                 (append ask
                         (list :deadlineMs (max 0 (floor (* 1000 (- deadline (float-time)))))
@@ -247,22 +248,7 @@ DEADLINE is a `float-time'."
     (puthash token done eca-context-headless--waiting)
     :async))
 
-(defun eca-context-headless--open ()
-  "Make the pipe through which the module announces answers."
-  (let* ((process-adaptive-read-buffering nil)
-         (buffer-list-update-hook nil)
-         (kill-buffer-query-functions nil)
-         (process (make-pipe-process :name " eca-context" :noquery t :coding 'no-conversion
-                                     :filter #'eca-context-headless--hear :sentinel #'ignore))
-         (buffer (process-buffer process)))
-    (set-process-buffer process nil)
-    (kill-buffer buffer)
-    (eca-context-module-lsp-open process)
-    (clrhash eca-context-headless--waiting)
-    (add-hook 'kill-emacs-hook #'eca-context-headless-stop)
-    (setq eca-context-headless--process process)))
-
-(defun eca-context-headless--hear (&rest _)
+(defun eca-context-headless--hear ()
   "Pass on what servers have answered."
   (dolist (answer (eca-context-module-lsp-poll))
     (let* ((token (plist-get answer :token))
@@ -290,11 +276,11 @@ DEADLINE is a `float-time'."
 
 (defun eca-context-headless-servers ()
   "Return the servers that run, or crashed last, a list of plists."
-  (and eca-context-headless--process (eca-context-module-lsp-servers)))
+  (and eca-context-headless--used (eca-context-module-lsp-servers)))
 
 (defun eca-context-headless-named-p (path)
   "Return non-nil if an answer of a running server named PATH."
-  (and eca-context-headless--process
+  (and eca-context-headless--used
        (seq-some (lambda (row) (eca-context-module-lsp-who-named (symbol-name (car row)) path))
                  eca-context-servers)))
 
@@ -307,7 +293,7 @@ DEADLINE is a `float-time'."
 
 (defun eca-context-headless-stop (&optional id)
   "Stop the server with ID, or all, waiting at most 0.3 seconds for their end."
-  (when eca-context-headless--process
+  (when eca-context-headless--used
     (eca-context-module-lsp-stop id 300)))
 
 (provide 'eca-context-headless)

@@ -23,6 +23,7 @@
 (require 'eca-context-job)
 (require 'eca-context-module)
 (require 'eca-context-position)
+(require 'eca-context-serve)
 
 (declare-function eca-context-module-answer "ext:eca-context-module"
                   (id method params options facts) t)
@@ -385,7 +386,8 @@ Providers that answer later are added when they do."
                     (or trouble (format "version %s, loaded" (eca-context-module-version))))
             (format "module file   %s%s\n" (abbreviate-file-name (eca-context-module-file))
                     (if (file-exists-p (eca-context-module-file)) "" " (missing)"))
-            (format "eca-emacs     %s\n" (eca-context-eca-state)))
+            (format "eca-emacs     %s\n" (eca-context-eca-state))
+            (format "socket        %s\n" (eca-context-serve-state)))
     (dolist (server (eca-context-headless-servers))
       (insert (format "server        %s, %s, pid %d, %d questions, %d of them not answered in time, %s\n"
                       (plist-get server :name) (plist-get server :state) (plist-get server :pid)

@@ -26,6 +26,8 @@
   "Show the language servers that run for the agent." t)
 (autoload 'eca-context-stop-servers "eca-context-server-list"
   "Stop all language servers that run for the agent." t)
+(autoload 'eca-context-serve-mode "eca-context-serve"
+  "Let agents of this user ask through a socket (MCP)." t)
 (autoload 'eca-context-log "eca-context-log" "Show what was asked and what was sent." t)
 
 (declare-function eca-context-collect-unwatch "eca-context-collect")
@@ -112,6 +114,9 @@ Nil remembers none."
     ["Doctor" eca-context-doctor :help "Show versions, and what each provider says here"]
     ["Language Servers" eca-context-list-servers
      :help "Show the language servers that run for the agent"]
+    ["Serve Agents (MCP)" eca-context-serve-mode
+     :help "Let agents of this user ask through a socket"
+     :style toggle :selected (bound-and-true-p eca-context-serve-mode)]
     "---"
     ["Customize" (customize-group 'eca-context) :help "Switch features off, set limits"]
     ["Switch Off" (eca-context-mode -1) :help "Leave the agent server without answers"]))
@@ -128,7 +133,8 @@ Without a usable module the mode says so and stays off."
   (require 'eca-context-eca)
   (if (not eca-context-mode)
       (progn (eca-context-eca-uninstall)
-             (eca-context-collect-unwatch))
+             (unless (bound-and-true-p eca-context-serve-mode)
+               (eca-context-collect-unwatch)))
     (let ((trouble (or (eca-context-module-trouble) (eca-context-eca-install))))
       (if (not trouble)
           (eca-context-collect-watch)

@@ -1,48 +1,19 @@
-//! Language servers for Lisp: questions in, answers out, and one byte through a pipe when there are
-//! any. It knows no server and no provider.
+//! Language servers for Lisp: questions in, answers out, and Emacs is woken when there are any. It knows
+//! no server and no provider.
 
-use std::any::Any;
 use std::cell::RefCell;
-use std::io::{PipeWriter, Write};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
-use serde_json::Value as Json;
 
-use super::{bad_value, de, to_lisp};
+use super::{bad_value, channel, de, to_lisp, vectors};
 use crate::lsp::{Answer, Ask, Limits, Servers, root};
 
 thread_local! {
     // Emacs ends without waiting for the servers: each is killed with us.
     static SERVERS: RefCell<Option<ManuallyDrop<Servers>>> = const { RefCell::new(None) };
-}
-
-/// Have PROCESS, a pipe process, get a byte when answers are there.
-///
-/// To be called once; servers of an earlier call are stopped.
-#[defun]
-fn lsp_open<'e>(env: &'e Env, process: Value<'e>) -> Result<()> {
-    let channel = unshared(env.open_channel(process)?)?;
-    let wake = move || {
-        // Nobody reads any more: then nobody need be woken.
-        let _ = (&channel).write_all(b"\n");
-    };
-    let servers = ManuallyDrop::new(Servers::new(Box::new(wake)));
-    if let Some(mut before) = SERVERS.with(|cell| cell.borrow_mut().replace(servers)) {
-        before.stop(None, Duration::ZERO);
-    }
-    Ok(())
-}
-
-/// The channel, no child process of ours or of Emacs inherits it.
-fn unshared(channel: impl Write + 'static) -> Result<PipeWriter> {
-    let channel: Box<dyn Any> = Box::new(channel);
-    match channel.downcast::<PipeWriter>() {
-        Ok(channel) => channel.try_clone().map_err(emacs::Error::new),
-        Err(_) => Err(emacs::Error::msg("a channel is no pipe any more")),
-    }
 }
 
 /// Ask ASK, starting a server if need be, and return a token, an integer.
@@ -81,7 +52,7 @@ fn plist<'e>(env: &'e Env, answer: Answer) -> Result<Value<'e>> {
             entries.push((":status", "ok".into_lisp(env)?));
             if let Some(fresh) = found.fresh {
                 let items = serde_json::from_str(&found.result).map_err(emacs::Error::new)?;
-                entries.push((":items", vectors(env, items)?));
+                entries.push((":items", vectors(env, &items)?));
                 entries.push((":fresh", env.intern(if fresh { "t" } else { ":json-false" })?));
             } else {
                 entries.push((":result", found.result.into_lisp(env)?));
@@ -103,20 +74,6 @@ fn plist<'e>(env: &'e Env, answer: Answer) -> Result<Value<'e>> {
         list = env.cons(env.intern(key)?, env.cons(value, list)?)?;
     }
     Ok(list)
-}
-
-/// JSON whose arrays are vectors.
-fn vectors(env: &Env, json: Json) -> Result<Value<'_>> {
-    match json {
-        Json::Array(items) => {
-            let vector = env.make_vector(items.len(), ())?;
-            for (item_idx, item) in items.into_iter().enumerate() {
-                vector.set(item_idx, vectors(env, item)?)?;
-            }
-            Ok(vector.value())
-        }
-        other => to_lisp(env, &other),
-    }
 }
 
 /// Return the folder that a server for PATH runs in: the nearest around it that
@@ -169,10 +126,9 @@ fn lsp_stop(id: Option<u64>, max_ms: u64) -> Result<()> {
     with(|servers| servers.stop(id, Duration::from_millis(max_ms)))
 }
 
-/// Does `work`, without a channel with servers that nobody hears of.
 fn with<T>(work: impl FnOnce(&mut Servers) -> T) -> Result<T> {
     SERVERS.with(|cell| {
         let mut servers = cell.try_borrow_mut().map_err(emacs::Error::new)?;
-        Ok(work(servers.get_or_insert_with(|| ManuallyDrop::new(Servers::new(Box::new(|| ()))))))
+        Ok(work(servers.get_or_insert_with(|| ManuallyDrop::new(Servers::new(channel::waker())))))
     })
 }

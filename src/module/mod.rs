@@ -1,10 +1,13 @@
 //! The Emacs face: Lisp values in, plists and finished frames out. It decides nothing and knows no
 //! neighbour of Emacs; errors are conditions under `eca-context-error`.
 
+mod channel;
 mod de;
 mod items;
 mod lsp;
 mod named;
+#[cfg(unix)]
+mod serve;
 mod table;
 
 use std::panic;
@@ -189,5 +192,28 @@ fn to_lisp<'e>(env: &'e Env, json: &Json) -> Result<Value<'e>> {
             }
             Ok(list)
         }
+    }
+}
+
+/// JSON as Lisp whose arrays are vectors and whose false is `:json-false`, so that it reads back as it was.
+fn vectors<'e>(env: &'e Env, json: &Json) -> Result<Value<'e>> {
+    match json {
+        Json::Bool(false) => env.intern(":json-false"),
+        Json::Array(items) => {
+            let vector = env.make_vector(items.len(), ())?;
+            for (item_idx, item) in items.iter().enumerate() {
+                vector.set(item_idx, vectors(env, item)?)?;
+            }
+            Ok(vector.value())
+        }
+        Json::Object(map) => {
+            let mut list = ().into_lisp(env)?;
+            for (key, value) in map.iter().rev() {
+                list = env.cons(vectors(env, value)?, list)?;
+                list = env.cons(env.intern(&format!(":{key}"))?, list)?;
+            }
+            Ok(list)
+        }
+        other => to_lisp(env, other),
     }
 }

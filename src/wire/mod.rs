@@ -137,6 +137,11 @@ pub fn error_body(id_json: &str, code: i32, message: &str) -> Vec<u8> {
     body(id_json, "error", &json!({"code": code, "message": message}), BODY_BYTES)
 }
 
+/// The body that answers a request with `result`.
+pub fn result_body(id_json: &str, result: &Value) -> Vec<u8> {
+    body(id_json, "result", result, BODY_BYTES)
+}
+
 /// `body` behind its header, as it goes on the wire.
 ///
 /// *Units*: `Content-Length` counts bytes.
