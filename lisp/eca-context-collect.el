@@ -134,7 +134,8 @@ error without one.  An unusable module is an error here."
             (answer (lambda (facts)
                       (let ((frame (condition-case err
                                        (eca-context-module-answer
-                                        id method params (eca-context-options) facts)
+                                        id method params (eca-context-options)
+                                        (eca-context-collect--once facts))
                                      (error (list (error-message-string err))))))
                         (if (consp frame)
                             (funcall refuse id -32603 (car frame))
@@ -147,6 +148,22 @@ error without one.  An unusable module is an error here."
             (save-match-data
               (eca-context-collect method params (eca-context-collect--context context)
                                    answer)))))))))
+
+(defun eca-context-collect--once (facts)
+  "Return FACTS without the raw results that lie in them twice.
+The longest one, of all symbols, mostly does: it tells what encloses a place, too."
+  (let ((raws (mapcar (lambda (outcome) (plist-get outcome :raw))
+                      (plist-get facts :documentSymbols))))
+    (if (seq-every-p #'null raws)
+        facts
+      (plist-put (copy-sequence facts) :enclosingSymbols
+                 (mapcar (lambda (outcome)
+                           (let* ((raw (plist-get outcome :raw))
+                                  (idx (and raw (seq-position raws raw #'eq))))
+                             (if idx
+                                 (append (list :raw nil :rawOf idx) outcome)
+                               outcome)))
+                         (plist-get facts :enclosingSymbols))))))
 
 (defun eca-context-collect--guarded (done function)
   "Call FUNCTION; if it signals an error, call DONE with facts that say so."

@@ -121,6 +121,9 @@ pub struct Outcome<T: Fact> {
     pub raw: List<T::Raw>,
     /// The same as JSON text.
     pub raw_json: Option<String>,
+    /// Enclosing symbols only: `raw` is that of the document symbols' outcome with this index, from 0,
+    /// and not given twice.
+    pub raw_of: Option<u32>,
     /// The units of the positions in `raw`; UTF-16 unless given.
     pub encoding: Option<PositionEncodingKind>,
     /// What was asked for: of definitions `definition`, `declaration`, `typeDefinition` or
@@ -150,6 +153,7 @@ impl<T: Fact> Default for Outcome<T> {
             n_unread: 0,
             raw: List::default(),
             raw_json: None,
+            raw_of: None,
             encoding: None,
             role: None,
             declarations: None,

@@ -113,11 +113,17 @@ impl Reader<'_> {
         let detail = raw.detail.map(|text| short(&text)).filter(|text| !text.is_empty());
         let line = || self.lines.line(self.path, selection_range.start.line);
         let detail = detail.or_else(|| line().map(|text| short(&text)));
-        let children = self.nodes(raw.children);
+        let kind = of_lsp(raw.kind);
+        let mut children = raw.children;
+        if is_function(kind) {
+            // They are most of what some servers tell, and left out in the end.
+            children.items.retain(|c| !is_variable(of_lsp(c.kind)) || !c.children.items.is_empty());
+        }
+        let children = self.nodes(children);
         Some(Node {
             symbol: DocumentSymbol {
                 name,
-                kind: raw.kind.and_then(kind),
+                kind,
                 detail: detail.filter(|text| !text.is_empty()),
                 range: Some(range),
                 selection_range: Some(selection_range),
@@ -130,8 +136,17 @@ impl Reader<'_> {
     }
 }
 
-fn kind(raw: LspKind) -> Option<SymbolKind> {
-    KINDS.iter().find(|(known, _)| *known == raw).map(|(_, kind)| *kind)
+fn of_lsp(raw: Option<LspKind>) -> Option<SymbolKind> {
+    KINDS.iter().find(|(known, _)| Some(*known) == raw).map(|(_, kind)| *kind)
+}
+
+/// Whether variables in it are its own affair.
+fn is_function(kind: Option<SymbolKind>) -> bool {
+    matches!(kind, Some(Function | Method | Constructor | Operator))
+}
+
+fn is_variable(kind: Option<SymbolKind>) -> bool {
+    matches!(kind, Some(Variable | Constant | TypeParameter))
 }
 
 /// The tree of a flat list: a symbol lies in the smallest other one whose range holds its own, else in
@@ -228,10 +243,9 @@ fn with_children(
 /// The symbols, children of one of kind `parent`, without parameters and variables of functions; what
 /// such a variable holds (a function, a class) stands in its place. Functions of classes are methods.
 fn without_locals(symbols: Vec<DocumentSymbol>, parent: Option<SymbolKind>) -> Vec<DocumentSymbol> {
-    let is_local = matches!(parent, Some(Function | Method | Constructor | Operator));
     let mut kept = Vec::with_capacity(symbols.len());
     for mut symbol in symbols {
-        if is_local && matches!(symbol.kind, Some(Variable | Constant | TypeParameter)) {
+        if is_function(parent) && is_variable(symbol.kind) {
             let inner = without_locals(symbol.children, parent);
             kept.extend(inner.into_iter().filter(|s| s.kind.is_some_and(has_scope)));
             continue;

@@ -65,6 +65,7 @@ pub(crate) struct Said<T: Fact> {
     items: Tried<Readable<T>>,
     raw: Tried<List<T::Raw>>,
     raw_json: Tried<String>,
+    raw_of: Tried<u32>,
     encoding: Tried<PositionEncodingKind>,
     role: Tried<String>,
     declarations: Tried<List<RawLocation>>,
@@ -84,6 +85,7 @@ impl<T: Fact> Default for Said<T> {
             items: Tried::Absent,
             raw: Tried::Absent,
             raw_json: Tried::Absent,
+            raw_of: Tried::Absent,
             encoding: Tried::Absent,
             role: Tried::Absent,
             declarations: Tried::Absent,
@@ -107,6 +109,7 @@ impl<T: Fact> From<Said<T>> for Outcome<T> {
         said.items.put(&mut items, "items", &mut wrong);
         said.raw.put(&mut out.raw, "raw", &mut wrong);
         said.raw_json.put_some(&mut out.raw_json, "rawJson", &mut wrong);
+        said.raw_of.put_some(&mut out.raw_of, "rawOf", &mut wrong);
         said.encoding.put_some(&mut out.encoding, "encoding", &mut wrong);
         said.role.put_some(&mut out.role, "role", &mut wrong);
         said.declarations.put_some(&mut out.declarations, "declarations", &mut wrong);

@@ -92,6 +92,7 @@ fn short_text(value: Value<'_>) -> Option<String> {
 
 const MAX_SLOTS: usize = 8;
 const MAX_KNOWN: usize = 4;
+const MAX_KEYS: usize = 32;
 
 /// Texts that were read at one place of earlier vectors: the items of a list mostly share their file,
 /// source and severity as objects, and to compare two objects is cheaper than to read a string.
@@ -101,6 +102,8 @@ struct Known<'e> {
     is_vector: Cell<bool>,
     n_read: Cell<u32>,
     slots: RefCell<[Slot<'e>; MAX_SLOTS]>,
+    /// Keywords that were met, without their colon: those of a plist stand in the next one, too.
+    keys: RefCell<Vec<(Value<'e>, Rc<str>)>>,
 }
 
 #[derive(Default)]
@@ -119,6 +122,21 @@ impl<'e> Known<'e> {
         }
         self.n_read.set(n_read);
         Ok(())
+    }
+
+    /// The name of `value` without its colon, if it is a keyword.
+    fn key(&self, value: Value<'e>) -> Result<Option<Rc<str>>, DeError> {
+        let keys = &mut *self.keys.borrow_mut();
+        if let Some((_, name)) = keys.iter().find(|(known, _)| *known == value) {
+            return Ok(Some(Rc::clone(name)));
+        }
+        let Some(text) = symbol_text(value)? else { return Ok(None) };
+        let Some(name) = text.strip_prefix(':') else { return Ok(None) };
+        let name = Rc::<str>::from(name);
+        if keys.len() < MAX_KEYS {
+            keys.push((value, Rc::clone(&name)));
+        }
+        Ok(Some(name))
     }
 
     fn text(&self, slot: usize, value: Value<'e>) -> Option<Text> {
@@ -255,6 +273,16 @@ impl<'k, 'e> Lisp<'k, 'e> {
         if is_vector { Items::new(self).map(Some) } else { Ok(None) }
     }
 
+    /// The entries, if the value is a plist.
+    fn plist(self) -> Result<Option<Plist<'k, 'e>>, DeError> {
+        match self.value.car::<Value<'e>>() {
+            Ok(first) if first.is_not_nil() && self.known.key(first)?.is_some() => {
+                Ok(Some(Plist::new(self)))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// What is wanted here is an integer up to `most`: most often it is one. An integral float is an
     /// integer, and what is larger is as good as `most`.
     fn integer<'de, V: Visitor<'de>>(self, most: u32, visitor: V) -> Result<V::Value, DeError> {
@@ -295,7 +323,7 @@ impl<'k, 'e> Lisp<'k, 'e> {
             Kind::Vector
         } else if is(cons) {
             let first: Value<'e> = self.value.car()?;
-            if first.is_not_nil() && symbol_text(first)?.is_some_and(|n| n.starts_with(':')) {
+            if first.is_not_nil() && self.known.key(first)?.is_some() {
                 Kind::Plist
             } else {
                 Kind::List
@@ -404,6 +432,9 @@ impl<'de, 'k, 'e> de::Deserializer<'de> for Lisp<'k, 'e> {
         if let Some(items) = self.items()? {
             return visitor.visit_seq(items);
         }
+        if let Some(plist) = self.plist()? {
+            return visitor.visit_map(plist);
+        }
         match self.kind()? {
             Kind::Nil => visitor.visit_map(Plist::new(self)),
             Kind::Table => visitor.visit_map(Table::of_fields(self, fields)),
@@ -487,11 +518,12 @@ impl<'k, 'e> List<'k, 'e> {
 
     fn next(&mut self) -> Result<Option<Lisp<'k, 'e>>, DeError> {
         let rest = self.rest.value;
-        if !rest.is_not_nil() || rest.env.type_of(rest)? != *cons {
+        if !rest.is_not_nil() {
             return Ok(None);
         }
+        let Ok(item) = rest.car() else { return Ok(None) };
         self.rest.known.count()?;
-        let item = self.rest.of(rest.car()?);
+        let item = self.rest.of(item);
         self.rest.value = rest.cdr()?;
         if self.rest.value == self.met {
             return Err(DeError("a circular list".into()));
@@ -554,7 +586,7 @@ impl<'de, 'k, 'e> SeqAccess<'de> for Items<'k, 'e> {
 struct Plist<'k, 'e> {
     rest: List<'k, 'e>,
     entry: Option<Lisp<'k, 'e>>,
-    seen: Vec<String>,
+    seen: Vec<Rc<str>>,
 }
 
 impl<'k, 'e> Plist<'k, 'e> {
@@ -562,15 +594,18 @@ impl<'k, 'e> Plist<'k, 'e> {
         Self { rest: List::new(rest), entry: None, seen: Vec::new() }
     }
 
-    fn next_name(&mut self) -> Result<Option<String>, DeError> {
+    fn next_name(&mut self) -> Result<Option<Rc<str>>, DeError> {
         loop {
             let Some(key) = self.rest.next()? else { return Ok(None) };
             self.entry = self.rest.next()?;
-            let name = symbol_text(key.value)?
-                .ok_or_else(|| DeError("a plist key is no symbol".into()))?;
-            let name = name.strip_prefix(':').unwrap_or(&name).to_string();
+            let name = match key.known.key(key.value)? {
+                Some(name) => name,
+                None => symbol_text(key.value)?
+                    .ok_or_else(|| DeError("a plist key is no symbol".into()))?
+                    .into(),
+            };
             if !self.seen.contains(&name) {
-                self.seen.push(name.clone());
+                self.seen.push(Rc::clone(&name));
                 return Ok(Some(name));
             }
         }
@@ -585,7 +620,7 @@ impl<'de, 'k, 'e> MapAccess<'de> for Plist<'k, 'e> {
         seed: K,
     ) -> Result<Option<K::Value>, DeError> {
         let Some(name) = self.next_name()? else { return Ok(None) };
-        let key: de::value::StringDeserializer<DeError> = name.into_deserializer();
+        let key: de::value::StrDeserializer<'_, DeError> = (*name).into_deserializer();
         seed.deserialize(key).map(Some)
     }
 

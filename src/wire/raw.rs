@@ -4,14 +4,20 @@ use serde_json::Value;
 
 use crate::core::facts::{Fact, Facts, Outcome};
 
-/// Reads the JSON text of every outcome, so that `facts` look as if the results had come as values. What
-/// is no JSON makes its outcome an error.
+/// Reads the JSON text of every outcome, so that `facts` look as if the results had come as values, each
+/// where it belongs. What is no JSON makes its outcome an error.
 pub(crate) fn read(facts: &mut Facts) {
     outcomes(&mut facts.definitions);
     outcomes(&mut facts.references);
     outcomes(&mut facts.document_symbols);
     outcomes(&mut facts.enclosing_symbols);
     outcomes(&mut facts.documentation);
+    for outcome in &mut facts.enclosing_symbols {
+        let source = outcome.raw_of.and_then(|idx| facts.document_symbols.get(idx as usize));
+        if let Some(source) = source {
+            outcome.raw.clone_from(&source.raw);
+        }
+    }
 }
 
 fn outcomes<T: Fact>(outcomes: &mut [Outcome<T>]) {
