@@ -208,6 +208,7 @@ A string is what is missing for that."
                 :tellsProcessId tells
                 :settings (plist-get (cdr row) :settings)
                 :initializationOptions options
+                :loaded (plist-get (cdr row) :loaded)
                 :settleMs (round (* 1000 (or (plist-get (cdr row) :settle) 2)))))))))
 
 (defun eca-context-headless--wrapped (command root)

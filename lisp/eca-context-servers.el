@@ -14,6 +14,8 @@
 (require 'subr-x)
 (require 'eca-context)
 
+(declare-function eca-context-module-lsp-tsserver "ext:eca-context-module" (programs root) t)
+
 (defcustom eca-context-servers
   '((pyright
      :title "Python"
@@ -22,7 +24,8 @@
      :install "install pyright — npm install -g pyright"
      :roots ("pyrightconfig.json" "pyproject.toml" "setup.py" "setup.cfg" "requirements.txt"
              "Pipfile" ".git")
-     :settle 0)
+     :loaded "source file"
+     :settle 60)
     (typescript-language-server
      :title "TypeScript and JavaScript"
      :languages (("\\.[mc]?ts\\'" . "typescript") ("\\.tsx\\'" . "typescriptreact")
@@ -49,9 +52,11 @@ A row is a name, as a symbol, and a plist:
 `:initialization-options' likewise, or a function that is called with the
               absolute program and the root and returns that, or a string that
               says what is missing.
-`:settle'     for how many seconds after its start an empty answer is not
-              believed, default 2; 0 for one that answers only once it has
-              loaded the project.
+`:loaded'     what it logs, among other words, when it has loaded the project,
+              if it does.
+`:settle'     for how many seconds after its start an answer is not believed
+              that may be a fragment, default 2, unless it says before that it
+              has loaded the project; 0 for one that answers only then.
 A server that runs parts of the project it looks at, as some run build scripts,
 does not belong here unless you trust every project an agent works on."
   :type '(alist :key-type (symbol :tag "Name") :value-type plist)
@@ -96,28 +101,12 @@ A string says what is missing."
 
 (defun eca-context-servers-tsserver (program root)
   "Return what typescript-language-server PROGRAM is told for the project ROOT.
-The tsserver beside it is used, not the one that the project may bring, so the
-project's plugins are not run; nothing is downloaded; and there is one tsserver:
-the second, partial one would answer wrongly while the project is loaded."
-  (let ((tsserver (eca-context-servers--tsserver program)))
-    (if (or (null tsserver) (file-in-directory-p tsserver root))
-        "install typescript — npm install -g typescript"
-      (list :disableAutomaticTypingAcquisition t
-            :plugins []
-            :tsserver (list :path tsserver :useSyntaxServer "never")))))
-
-(defun eca-context-servers--tsserver (program)
-  "Return the tsserver.js beside PROGRAM or in variable `exec-path', or nil."
+It runs nothing of the project, and downloads nothing.  A string says what is
+missing."
   (let ((exec-path (default-value 'exec-path))
-        (default-directory temporary-file-directory)
-        (library "typescript/lib/tsserver.js"))
-    (seq-some (lambda (start)
-                (when-let* ((start (and start (file-truename start)))
-                            (folder (locate-dominating-file
-                                     start (lambda (folder)
-                                             (file-exists-p (expand-file-name library folder))))))
-                  (expand-file-name library folder)))
-              (list program (executable-find "tsserver")))))
+        (default-directory temporary-file-directory))
+    (eca-context-module-lsp-tsserver
+     (vconcat (delq nil (list program (executable-find "tsserver")))) root)))
 
 (provide 'eca-context-servers)
 ;;; eca-context-servers.el ends here

@@ -27,6 +27,7 @@ use crate::core::facts::Trouble;
 pub use pool::{Limits, Servers};
 pub use root::root;
 pub use status::{State, Status};
+pub use tsserver::{NO_TSSERVER, tsserver_options};
 
 /// A server that can be run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -39,8 +40,10 @@ pub struct Row {
     /// What `workspace/configuration` is answered from.
     pub settings: Value,
     pub initialization_options: Value,
-    /// For how long after it started, in milliseconds, an empty answer of a server that told of no
-    /// progress is not believed. 0 for one that answers only when it has loaded the project.
+    /// What the server logs, among other words, when it has loaded the project; empty if it does not say.
+    pub loaded: String,
+    /// For how long after it started, in milliseconds, what may be a fragment is not believed of a server
+    /// that has told of no end of loading. 0 for one that answers only when it has loaded the project.
     pub settle_ms: u64,
     /// Whether it is told our process id: not where it runs among other ids.
     pub tells_process_id: bool,
@@ -53,6 +56,7 @@ impl Default for Row {
             command: Vec::new(),
             settings: Value::Null,
             initialization_options: Value::Null,
+            loaded: String::new(),
             settle_ms: 2000,
             tells_process_id: true,
         }

@@ -4,6 +4,9 @@
 //! clean; so what it published never tells whether it has looked. The commands of tsserver itself
 //! answer about the present text.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,6 +17,29 @@ pub(crate) const COMMAND: &str = "typescript.tsserverRequest";
 
 const REQUESTS: [&str; 3] =
     ["syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync"];
+
+/// What there is to do where no tsserver is found.
+pub const NO_TSSERVER: &str = "install typescript — npm install -g typescript";
+
+/// What typescript-language-server is told for the project `root`, by which it runs nothing of the
+/// project: it uses the tsserver that is installed beside one of `programs`, and not the project's, whose
+/// plugins stay off with it; and nothing is downloaded. It runs one tsserver: the second, partial one would
+/// answer wrongly while the project is loaded.
+///
+/// *Errors*: `None` if there is no tsserver but in `root`.
+pub fn tsserver_options(programs: &[PathBuf], root: &Path) -> Option<Value> {
+    let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+    let programs = programs.iter().filter_map(|program| fs::canonicalize(program).ok());
+    let mut libraries = programs.filter_map(|program| {
+        let mut near = program.ancestors().map(|folder| folder.join("typescript/lib/tsserver.js"));
+        near.find(|library| library.is_file())
+    });
+    let path = libraries.find(|library| !library.starts_with(&root))?;
+    Some(json!({
+        "disableAutomaticTypingAcquisition": true,
+        "tsserver": {"path": path, "useSyntaxServer": "never"},
+    }))
+}
 
 /// The requests that together tell the diagnostics of the open document `uri`: methods and params.
 pub(crate) fn requests(uri: &str) -> Vec<(&'static str, Value)> {
@@ -79,6 +105,29 @@ pub(crate) fn merged(results: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_projects_own_is_not_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let top = folder.path().canonicalize().expect("it is there");
+        let write = |name: &str| {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().expect("it has a folder")).expect("folders");
+            fs::write(&path, "").expect("written");
+            path
+        };
+        let own = write("p/node_modules/typescript-language-server/cli.mjs");
+        let library = write("p/node_modules/typescript/lib/tsserver.js");
+        let found = |programs: &[PathBuf], root: &str| {
+            let options = tsserver_options(programs, &top.join(root))?;
+            Some(PathBuf::from(options["tsserver"]["path"].as_str()?))
+        };
+        assert_eq!(found(std::slice::from_ref(&own), "p"), None);
+        assert_eq!(found(std::slice::from_ref(&own), "q"), Some(library));
+        let users = write("u/node_modules/tsserver");
+        let library = write("u/node_modules/typescript/lib/tsserver.js");
+        assert_eq!(found(&[own, users, top.join("none")], "p"), Some(library));
+    }
 
     #[test]
     fn three_answers_become_one() {

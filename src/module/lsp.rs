@@ -3,13 +3,13 @@
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::{bad_value, channel, de, to_lisp, vectors};
-use crate::lsp::{Answer, Ask, Limits, Servers, root};
+use crate::lsp::{Answer, Ask, Limits, NO_TSSERVER, Servers, root, tsserver_options};
 
 thread_local! {
     // Emacs ends without waiting for the servers: each is killed with us.
@@ -19,7 +19,7 @@ thread_local! {
 /// Ask ASK, starting a server if need be, and return a token, an integer.
 ///
 /// ASK is a plist: `:row' (a plist: `:name', `:command', `:settings',
-/// `:initializationOptions', `:settleMs', `:tellsProcessId'), `:root', `:path',
+/// `:initializationOptions', `:loaded', `:settleMs', `:tellsProcessId'), `:root', `:path',
 /// `:languageId', `:text' (nil: what is on disk), `:method', `:line', `:character',
 /// `:deadlineMs', `:patienceMs', `:starts'.  At most MAX-SERVERS run, each until
 /// IDLE-SECONDS without a question.
@@ -89,6 +89,23 @@ fn lsp_root<'e>(
     let folder = de::text(folder).or_else(|e| bad_value(env, &e))?;
     let markers = de::from_lisp::<Vec<String>>(markers).or_else(|e| bad_value(env, &e))?;
     Ok(root(Path::new(&path), Path::new(&folder), &markers).to_string_lossy().into_owned())
+}
+
+/// Return what typescript-language-server is told for ROOT, a plist, or what is to
+/// be installed for it, a string.
+///
+/// The tsserver beside one of PROGRAMS, absolute names, is used, not the one that
+/// the project may bring, so the project's plugins are not run; nothing is
+/// downloaded; and there is one tsserver: the second, partial one would answer
+/// wrongly while the project is loaded.
+#[defun]
+fn lsp_tsserver<'e>(env: &'e Env, programs: Value<'e>, root: Value<'e>) -> Result<Value<'e>> {
+    let programs = de::from_lisp::<Vec<PathBuf>>(programs).or_else(|e| bad_value(env, &e))?;
+    let root = de::text(root).or_else(|e| bad_value(env, &e))?;
+    match tsserver_options(&programs, Path::new(&root)) {
+        Some(options) => to_lisp(env, &options),
+        None => NO_TSSERVER.into_lisp(env),
+    }
 }
 
 /// Return t if a server of the row NAME runs for ROOT.

@@ -265,7 +265,9 @@ impl Server {
             return None;
         }
         let settled = self.ready? + Duration::from_millis(self.row.settle_ms);
-        Some(self.progress_ended.map_or(settled, |ended| settled.min(ended)))
+        // Where it says when it has loaded, the end of other work tells nothing.
+        let told = if self.row.loaded.is_empty() { self.progress_ended } else { self.loaded };
+        Some(told.map_or(settled, |at| settled.min(at)))
     }
 
     /// Tells a server that wants to know which files were written since it was told last.

@@ -105,9 +105,13 @@ impl Server {
             }
             "window/showMessage" | "window/logMessage" => {
                 let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
+                let message = params["message"].as_str().unwrap_or_default();
+                if !self.row.loaded.is_empty() && message.contains(&self.row.loaded) {
+                    self.loaded = Some(now);
+                }
                 // Errors and warnings; the rest is chatter.
                 if params["type"].as_u64().is_some_and(|kind| kind <= 2) {
-                    self.shared.note(params["message"].as_str().unwrap_or_default());
+                    self.shared.note(message);
                 }
             }
             _ => (),

@@ -113,6 +113,8 @@ pub(crate) struct Server {
     /// Tokens of work that it told of and that is not over, and when the last ended.
     progress: HashSet<String>,
     progress_ended: Option<Instant>,
+    /// When it said that it has loaded the project.
+    loaded: Option<Instant>,
     /// Whether it has answered a question yet.
     has_answered: bool,
     /// Questions that it let wait too long since its last word.
@@ -138,6 +140,7 @@ impl Server {
             pending: Vec::new(),
             progress: HashSet::new(),
             progress_ended: None,
+            loaded: None,
             has_answered: false,
             n_silent: 0,
             last_asked: now,

@@ -23,8 +23,11 @@ pub(super) fn names_places(method: &str) -> bool {
 }
 
 /// Whether the result `raw` of `method` may be all that a server knows before it has loaded the
-/// project: nothing, or of places a single one.
+/// project: references, nothing, or of other places a single one.
 pub(super) fn is_thin(method: &str, raw: &str) -> bool {
+    if method == REFERENCES {
+        return true;
+    }
     match serde_json::from_str::<Vec<&RawValue>>(raw) {
         Ok(items) => items.len() <= usize::from(names_places(method)),
         Err(_) => raw.trim() == "null" || names_places(method),
@@ -77,7 +80,8 @@ mod tests {
             (DEFINITION, "[]", true),
             (DEFINITION, "[{}]", true),
             (DEFINITION, "{}", true),
-            (REFERENCES, "[{},{}]", false),
+            (REFERENCES, "[{},{}]", true),
+            (DEFINITION, "[{},{}]", false),
             ("textDocument/hover", "null", true),
             ("textDocument/hover", "{}", false),
             ("textDocument/documentSymbol", "[]", true),
