@@ -10,7 +10,7 @@ target_dir := $(or $(CARGO_TARGET_DIR),target)
 soext := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 module := lisp/eca-context-module-$(version).$(soext)
 
-.PHONY: help build bench soak demo test test-rust test-lisp test-schema schema lint setup clean
+.PHONY: help build build-cli bench soak demo test test-rust test-lisp test-schema schema lint setup clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -27,6 +27,10 @@ build: ## Build the module and put it where the Lisp files find it
 	  mv -f "$$new" "$(module)"
 	@echo "built $(module)"
 
+build-cli: ## Build the program eca-context, which asks a language server from a shell
+	$(CARGO) build --release --locked --no-default-features --features cli --bin eca-context
+	@echo "built $(target_dir)/release/eca-context"
+
 demo: setup build ## Ask a small project, print question and answer
 	@$(EMACS) -Q --batch -L lisp -l tests/demo.el -f demo
 
@@ -34,7 +38,7 @@ test: setup build test-rust test-lisp test-schema ## Run all tests
 
 test-rust: setup
 	$(CARGO) test --locked --features schema
-	$(CARGO) test --locked --no-default-features
+	$(CARGO) test --locked --no-default-features --features cli
 
 test-lisp: setup build test-rust
 	tests/run-ert.sh
@@ -59,7 +63,8 @@ lint: setup ## Format, clippy, rustdoc, byte-compile, checkdoc, package-lint, ch
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --all-targets --features schema -- -D warnings
 	$(CARGO) clippy --locked --all-targets --no-default-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
+	$(CARGO) clippy --locked --all-targets --no-default-features --features cli -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --features cli --document-private-items
 	emacs -Q --batch -l tests/lint.el -f lint
 	emacs-30.1 -Q --batch -l tests/lint.el -f lint
 

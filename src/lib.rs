@@ -1,9 +1,11 @@
 //! Editor context for AI agents: the brain, the wire and the Emacs face of eca-context.
 //!
 //! Floors, each of which names only those below it: `core` (values in, values out), `wire` (JSON
-//! text), `files` (lines of files), `lsp` (language servers), `socket` (questions of other programs)
-//! and `module` (Lisp values in, finished frames out).
+//! text), `files` (lines of files), `lsp` (language servers), `socket` (questions of other programs), and
+//! the faces: `module` (Lisp values in, finished frames out) and `cli` (the program `eca-context`).
 
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod core;
 pub mod files;
 pub mod lsp;
