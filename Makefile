@@ -27,8 +27,8 @@ build: ## Build the module and put it where the Lisp files find it
 	  mv -f "$$new" "$(module)"
 	@echo "built $(module)"
 
-build-cli: ## Build the program eca-context, which asks a language server from a shell
-	$(CARGO) build --release --locked --no-default-features --features cli --bin eca-context
+build-cli: ## Build the program eca-context: an MCP server, and questions from a shell
+	$(CARGO) build --release --locked --no-default-features --features mcp --bin eca-context
 	@echo "built $(target_dir)/release/eca-context"
 
 demo: setup build ## Ask a small project, print question and answer
@@ -38,7 +38,7 @@ test: setup build test-rust test-lisp test-schema ## Run all tests
 
 test-rust: setup
 	$(CARGO) test --locked --features schema
-	$(CARGO) test --locked --no-default-features --features cli
+	$(CARGO) test --locked --no-default-features --features mcp
 
 test-lisp: setup build test-rust
 	tests/run-ert.sh
@@ -63,8 +63,8 @@ lint: setup ## Format, clippy, rustdoc, byte-compile, checkdoc, package-lint, ch
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --all-targets --features schema -- -D warnings
 	$(CARGO) clippy --locked --all-targets --no-default-features -- -D warnings
-	$(CARGO) clippy --locked --all-targets --no-default-features --features cli -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --features cli --document-private-items
+	$(CARGO) clippy --locked --all-targets --no-default-features --features mcp -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --features mcp --document-private-items
 	emacs -Q --batch -l tests/lint.el -f lint
 	emacs-30.1 -Q --batch -l tests/lint.el -f lint
 

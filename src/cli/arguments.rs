@@ -12,6 +12,7 @@ use crate::core::plan::DIAGNOSTICS;
 pub(super) const USAGE: &str = "\
 usage: eca-context lsp definition|references|hover FILE LINE COLUMN [OPTION…]
        eca-context lsp diagnostics|symbols FILE [OPTION…]
+       eca-context mcp [OPTION…]
        eca-context --help";
 
 pub(super) const HELP: &str = "\
@@ -20,6 +21,7 @@ question and gone with it.
 
 usage: eca-context lsp definition|references|hover FILE LINE COLUMN [OPTION…]
        eca-context lsp diagnostics|symbols FILE [OPTION…]
+       eca-context mcp [OPTION…]   (tools for agents; see eca-context mcp --help)
 
 LINE and COLUMN count from 1, here and in what is printed; columns are UTF-16 units.
 
