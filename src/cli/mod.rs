@@ -3,7 +3,7 @@
 
 mod arguments;
 mod lsp;
-mod table;
+pub(crate) mod table;
 mod text;
 
 use std::ffi::OsString;

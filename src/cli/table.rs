@@ -13,8 +13,8 @@ const LISP: &str = include_str!("../../lisp/eca-context-servers.el");
 
 /// A language server that is known, and what it is for.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    pub(super) name: String,
+pub(crate) struct Known {
+    pub(crate) name: String,
     title: String,
     /// What names of files must match, and LSP's language identifiers.
     languages: Vec<(Regex, String)>,
@@ -28,7 +28,7 @@ pub(super) struct Known {
 }
 
 /// All that are known.
-pub(super) fn known() -> Vec<Known> {
+pub(crate) fn known() -> Vec<Known> {
     let start = LISP.split_once("(defcustom eca-context-servers\n  '").expect("it is there").1;
     let Some(Lisp::List(rows)) = Lisp::read(&mut start.chars()) else { return Vec::new() };
     rows.into_iter().map(Known::read).collect()
@@ -61,21 +61,21 @@ impl Known {
     }
 
     /// LSP's identifier of the language of `path`, if the server is for it.
-    pub(super) fn language(&self, path: &Path) -> Option<&str> {
+    pub(crate) fn language(&self, path: &Path) -> Option<&str> {
         let path = path.to_str()?;
         let language = self.languages.iter().find(|(name, _)| name.is_match(path))?;
         Some(&language.1)
     }
 
     /// The root for `path`: the nearest marked folder, never above `folder`.
-    pub(super) fn root(&self, path: &Path, folder: &Path) -> PathBuf {
+    pub(crate) fn root(&self, path: &Path, folder: &Path) -> PathBuf {
         lsp::root(path, folder, &self.markers)
     }
 
     /// How the server is run for `root`.
     ///
     /// *Errors*: what is to be installed, in words.
-    pub(super) fn row(&self, root: &Path) -> Result<Row, String> {
+    pub(crate) fn row(&self, root: &Path) -> Result<Row, String> {
         let (name, arguments) = self.command.split_first().ok_or("its command is empty")?;
         let program = find(name, root).ok_or(&self.install)?;
         let initialization_options = match self.options {
@@ -99,7 +99,7 @@ impl Known {
 }
 
 /// What the servers are for.
-pub(super) fn titles(known: &[Known]) -> String {
+pub(crate) fn titles(known: &[Known]) -> String {
     known.iter().map(|known| known.title.as_str()).collect::<Vec<_>>().join(", ")
 }
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::arguments::Options;
 use super::budget::fit;
 use super::editor::{self, Editor, Hello, Missing};
+use super::headless::{self, Headless};
 use super::model::{Answer, Unavailable};
 use super::read;
 use super::since::{Lost, Memory};
@@ -29,6 +30,7 @@ pub(crate) struct Asker {
     options: Options,
     directory: PathBuf,
     memory: Mutex<Memory>,
+    servers: Mutex<Headless>,
 }
 
 /// What a tool is answered.
@@ -45,7 +47,7 @@ impl Asker {
         let here = std::env::current_dir().unwrap_or_default();
         let directory = options.root.as_ref().map_or(here.clone(), |root| here.join(root));
         let directory = fs::canonicalize(&directory).unwrap_or(directory);
-        Self { options, directory, memory: Mutex::default() }
+        Self { options, directory, memory: Mutex::default(), servers: Mutex::default() }
     }
 
     /// The answer to `tool` with `arguments`, within the time limit whatever Emacs does.
@@ -78,11 +80,65 @@ impl Asker {
                 let message = message.trim_start_matches("eca-context: ");
                 self.failed(tool, "invalid", message)
             }
-            Err(missing) => {
+            Err(missing @ Missing::Busy(_)) => {
                 let (code, reason) = self.reason(&missing);
                 self.failed(tool, code, &reason)
             }
+            Err(missing) => self.without_editor(tool, &input, &missing, limit, max_bytes).await,
         }
+    }
+
+    /// What language servers say where there is no Emacs to ask, or that there is none.
+    async fn without_editor(
+        &self,
+        tool: Tool,
+        input: &Input,
+        missing: &Missing,
+        limit: Instant,
+        max_bytes: usize,
+    ) -> Said {
+        let (code, reason) = self.reason(missing);
+        let Some(feature) = tool.semantic() else {
+            return self.failed(tool, code, &reason);
+        };
+        let Some(path) = &input.path else {
+            let reason = format!("{reason}. Without it, give `path`");
+            return self.failed(tool, code, &reason);
+        };
+        let path = self.resolve(path, &Hello::default());
+        let mut params = json!({"limit": LIMIT});
+        if let Some(line) = input.line {
+            let symbol = input.symbol.as_deref().unwrap_or_default();
+            let character = match input.column {
+                Some(column) => Some(column - 1),
+                None => headless::character(&path, line - 1, symbol),
+            };
+            let Some(character) = character else {
+                let reason =
+                    format!("`{symbol}` does not stand on line {line}; read the file again");
+                return self.failed(tool, "symbol-not-found", &reason);
+            };
+            params["position"] = json!({"line": line - 1, "character": character});
+        }
+        let question = headless::Question {
+            feature,
+            path: &path,
+            folder: &self.directory,
+            params: &params,
+            limit: limit.saturating_duration_since(Instant::now()),
+        };
+        let asked = self.servers.lock().unwrap_or_else(PoisonError::into_inner).ask(&question);
+        let Ok(result) = timeout_at(limit, headless::result(&question, asked)).await else {
+            return self.failed(tool, "timeout", "the language server is not ready; ask again");
+        };
+        let source = format!("a language server without an editor, files as on disk ({reason})");
+        let mut answer = read::answer(&result, Some(&self.directory), &source);
+        if tool == Tool::Diagnostics {
+            let scope = path.to_string_lossy();
+            answer.path = scope_path(&scope, Some(&self.directory));
+            self.compare(&mut answer, &scope, input.since.as_deref());
+        }
+        said(answer, max_bytes)
     }
 
     /// What Emacs says, or why it refuses.

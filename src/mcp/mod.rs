@@ -9,6 +9,7 @@ mod arguments;
 mod ask;
 mod budget;
 mod editor;
+mod headless;
 mod model;
 mod read;
 mod server;

@@ -148,6 +148,17 @@ impl Tool {
         }
     }
 
+    /// The one feature that a language server answers without an editor.
+    pub(crate) fn semantic(self) -> Option<&'static str> {
+        match self {
+            Self::Context => None,
+            Self::Diagnostics => Some("diagnostics"),
+            Self::Definition => Some("definitions"),
+            Self::References => Some("references"),
+            Self::Symbols => Some("documentSymbols"),
+        }
+    }
+
     pub(crate) fn declared(self) -> Declared {
         let annotations = ToolAnnotations::with_title(self.title())
             .read_only(true)
