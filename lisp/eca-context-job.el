@@ -24,8 +24,8 @@
 KEY says in the result what the outcomes are about."
   key functions buffer point request
   ;; Private from here: the job, the newest outcome first, the function that is being asked, its turn
-  ;; (an answer of an earlier turn is late), its timer, and what to say if time is up.
-  job outcomes asked (turn 0) timer (stalled "timeout"))
+  ;; (an answer of an earlier turn is late), its timer, and "busy" if the user interrupted it last.
+  job outcomes asked (turn 0) timer stalled)
 
 (cl-defstruct (eca-context-job (:copier nil))
   "ALL the chains, those not over, those that wait to compute, and the end."
@@ -40,9 +40,10 @@ before this has returned.
 A function is called with (REQUEST CALLBACK) in the chain's buffer, widened, at
 its point.  It returns an outcome, a list of outcomes, nil for \"not mine\", or
 `:async', and then calls CALLBACK once with any of these.  One whose symbol has
-the property `eca-context-computes' is asked last, and again when the user's
-typing has interrupted it.  REQUEST says by `:deadline' when to answer at last;
-that is before the job's own, so that what is known then is not lost."
+the property `eca-context-computes' is asked last.  One that computes or waits
+is asked again when the user's typing has interrupted it.  REQUEST says by
+`:deadline' when to answer at last; that is before the job's own, so that what
+is known then is not lost."
   (let ((job (make-eca-context-job :chains chains :all chains :deadline deadline :done done)))
     (dolist (chain chains)
       (setf (eca-context-job--chain-job chain) job)
@@ -141,13 +142,14 @@ FUNCTION nil only takes back what was to be called."
 (defun eca-context-job--step (chain)
   "Ask the next function of CHAIN."
   (let ((function (pop (eca-context-job--chain-functions chain))))
-    (setf (eca-context-job--chain-asked chain) function)
+    (setf (eca-context-job--chain-asked chain) function
+          (eca-context-job--chain-stalled chain) nil)
     (cond
      ((null function) (eca-context-job--close chain))
      ((not (buffer-live-p (eca-context-job--chain-buffer chain)))
       (eca-context-job--take chain (eca-context-job--failure nil "error" "the buffer was killed"))
       (eca-context-job--close chain))
-     ((and (symbolp function) (get function 'eca-context-computes))
+     ((eca-context-job--computes-p function)
       (let ((job (eca-context-job--chain-job chain)))
         (setf (eca-context-job-waiting job) (append (eca-context-job-waiting job) (list chain)))
         ;; Half way to the deadline it waits for the others no more.
@@ -155,6 +157,10 @@ FUNCTION nil only takes back what was to be called."
                                 #'eca-context-job--compute chain t)
         (eca-context-job--let-compute job)))
      (t (eca-context-job--ask chain)))))
+
+(defun eca-context-job--computes-p (function)
+  "Return non-nil if FUNCTION is known to compute for long."
+  (and (symbolp function) (get function 'eca-context-computes)))
 
 (defun eca-context-job--ask (chain)
   "Call the function that CHAIN has come to and take its answer."
@@ -165,13 +171,23 @@ FUNCTION nil only takes back what was to be called."
     (unwind-protect
         (setq said (eca-context-job--call chain))
       (when (eq said 'lost)
-        (eca-context-job--later chain 0 #'eca-context-job--answer chain turn
-                                (eca-context-job--silence chain))))
-    (cond
-     ((not (eq said :async)) (eca-context-job--answer chain turn said))
-     ((= turn (eca-context-job--chain-turn chain))
-      (eca-context-job--later chain (eca-context-job--share chain) #'eca-context-job--answer
-                              chain turn (eca-context-job--silence chain))))))
+        (if (input-pending-p)
+            (eca-context-job--said chain turn 'interrupted)
+          (eca-context-job--later chain 0 #'eca-context-job--answer chain turn
+                                  (eca-context-job--silence chain)))))
+    (eca-context-job--said chain turn said)))
+
+(defun eca-context-job--said (chain turn said)
+  "Take what CHAIN's function of TURN returned.
+SAID is `:async' for later, `interrupted' if it waited and the user typed."
+  (cond
+   ((eq said 'interrupted)
+    (setf (eca-context-job--chain-stalled chain) "busy")
+    (eca-context-job--later chain 0.2 #'eca-context-job--compute chain nil))
+   ((not (eq said :async)) (eca-context-job--answer chain turn said))
+   ((= turn (eca-context-job--chain-turn chain))
+    (eca-context-job--later chain (eca-context-job--share chain) #'eca-context-job--answer
+                            chain turn (eca-context-job--silence chain)))))
 
 (defun eca-context-job--callback (chain)
   "Return what the function that CHAIN asks now may call once with its answer."
@@ -274,7 +290,7 @@ FUNCTION nil only takes back what was to be called."
       (eca-context-job--later (car waiting) 0 #'eca-context-job--compute (car waiting) t))))
 
 (defun eca-context-job--compute (chain is-first)
-  "Call the computing function that CHAIN has come to; the user's input wins.
+  "Call the function that CHAIN has come to; the user's input wins.
 Unless IS-FIRST, only when the user has done nothing for half a second."
   (let* ((turn (eca-context-job--chain-turn chain))
          (idle (current-idle-time))
@@ -282,14 +298,19 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
                     (progn
                       ;; It is its own fault from now on, unless the user comes back.
                       (setf (eca-context-job--chain-stalled chain) nil)
-                      (while-no-input (list (eca-context-job--call chain)))))))
+                      ;; Where one waits, a throw by `while-no-input' costs the user's keys.
+                      (if (eca-context-job--computes-p (eca-context-job--chain-asked chain))
+                          (while-no-input (list (eca-context-job--call chain)))
+                        (list (eca-context-job--call chain)))))))
     (cond
      ((not (eca-context-job--open-p chain)))
      ((not (consp said))
       (setf (eca-context-job--chain-stalled chain) "busy")
       (eca-context-job--later chain 0.2 #'eca-context-job--compute chain nil))
-     ((not (eq (car said) :async))
-      (eca-context-job--answer chain turn (car said))))))
+     (t
+      (let ((job (eca-context-job--chain-job chain)))
+        (setf (eca-context-job-waiting job) (remq chain (eca-context-job-waiting job))))
+      (eca-context-job--said chain turn (car said))))))
 
 ;;;; One call
 
@@ -313,7 +334,7 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
 
 (defun eca-context-job--call (chain)
   "Call the function that CHAIN asks now and return its answer.
-It can neither ask the user nor write to the echo area nor leave windows, match
+If it waits and the user types, that is `interrupted'.  It can neither ask the user nor write to the echo area nor leave windows, match
 data, point or narrowing other than they were; one that waits is cut short.  It
 cannot end what the user is doing, either: only the user's own \\[keyboard-quit]
 goes on to there."
@@ -335,8 +356,9 @@ goes on to there."
             (catch 'top-level
               (with-local-quit
                 (condition-case err
-                    (or (eca-context-job-within (eca-context-job--share chain)
-                                                 #'eca-context-job--call-there chain)
+                    (or (eca-context-job--yielding
+                         #'eca-context-job-within (eca-context-job--share chain)
+                         #'eca-context-job--call-there chain)
                         (list (eca-context-job--silence chain)))
                   (inhibited-interaction
                    (list (eca-context-job--failure function "would-prompt"
@@ -380,6 +402,20 @@ goes on to there."
                        (eca-context-job--callback chain)))))))))
 
 ;;;; Waiting for others
+
+;; `while-no-input' throws from within the wait, and then Emacs loses the keys that were typed.
+(defun eca-context-job--yielding (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS and return its value.
+Return a list of `interrupted' if it waits when there is input."
+  (if noninteractive
+      (apply function arguments)
+    (let* ((tag (make-symbol "input"))
+           (timer (run-at-time 0.03 0.03 (lambda ()
+                                           (when (input-pending-p)
+                                             (throw tag (list 'interrupted)))))))
+      (unwind-protect
+          (catch tag (apply function arguments))
+        (cancel-timer timer)))))
 
 ;; All calls of one `with-timeout' share a tag: one's time limit would end another that waits inside it,
 ;; and then the first would have none.

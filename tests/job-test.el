@@ -282,6 +282,15 @@ native-comp-deferred-compilation nil)"
     (should (equal text "aaaaaaaaaa"))
     (should (< latest 0.2))))
 
+(ert-deftest job-test-c20-typing-wins-over-one-that-waits ()
+  (setenv "TERM" "xterm")
+  (pcase-let ((`(,result ,text ,latest)
+               (job-test-user (cons '(0.3 . "a") (make-list 9 '(0.05 . "a")))
+                              'eca-context-xref-definitions)))
+    (should (equal result '("xref job-user-waits" "ok")))
+    (should (equal text "aaaaaaaaaa"))
+    (should (< latest 0.2))))
+
 (ert-deftest job-test-c20-typing-through-a-burst ()
   (setenv "TERM" "xterm")
   (pcase-let ((`(,result ,text ,latest)

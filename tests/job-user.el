@@ -9,7 +9,10 @@
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'xref)
 (require 'eca-context-job)
+(require 'eca-context-xref)
 
 (defvar job-user-latest 0 "The longest time in seconds from one key to the next.")
 
@@ -19,6 +22,12 @@
     (while (< (- (float-time) start) 1)))
   (list :provider "computes" :kind "textual" :status "ok"))
 (put 'job-user-computes 'eca-context-computes t)
+
+;; One who looks names up by waiting for a second.
+(setq-default xref-backend-functions '(job-user-backend))
+(defun job-user-backend () "Return the backend that waits." 'job-user-waits)
+(cl-defmethod xref-backend-identifier-at-point ((_ (eql 'job-user-waits))) "name")
+(cl-defmethod xref-backend-definitions ((_ (eql 'job-user-waits)) _) (sleep-for 1))
 
 (defun job-user-write (out format &rest arguments)
   "Append to the file OUT what FORMAT makes of ARGUMENTS."
