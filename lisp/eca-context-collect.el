@@ -151,7 +151,7 @@ error without one.  An unusable module is an error here."
 
 (defun eca-context-collect--once (facts)
   "Return FACTS without the raw results that lie in them twice.
-The longest one, of all symbols, mostly does: it tells what encloses a place, too."
+The longest one, of all symbols, mostly does: it tells what encloses a place."
   (let ((raws (mapcar (lambda (outcome) (plist-get outcome :raw))
                       (plist-get facts :documentSymbols))))
     (if (seq-every-p #'null raws)

@@ -16,6 +16,7 @@
 (require 'eca-context-job)
 
 (declare-function eieio-oset "ext:eieio-core" t t)
+(declare-function jsonrpc--process "ext:jsonrpc" t t)
 (declare-function jsonrpc-running-p "ext:jsonrpc" t t)
 (declare-function jsonrpc-async-request "ext:jsonrpc" t t)
 (declare-function jsonrpc-last-error "ext:jsonrpc" t t)

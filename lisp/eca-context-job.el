@@ -334,10 +334,11 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
 
 (defun eca-context-job--call (chain)
   "Call the function that CHAIN asks now and return its answer.
-If it waits and the user types, that is `interrupted'.  It can neither ask the user nor write to the echo area nor leave windows, match
-data, point or narrowing other than they were; one that waits is cut short.  It
-cannot end what the user is doing, either: only the user's own \\[keyboard-quit]
-goes on to there."
+If it waits and the user types, that is `interrupted'.  It can neither ask the
+user nor write to the echo area nor leave windows, match data, point or
+narrowing other than they were; one that waits is cut short.  It cannot end what
+the user is doing, either: only the user's own \\[keyboard-quit] goes on to
+there."
   (let* ((function (eca-context-job--chain-asked chain))
          (windows (current-window-configuration))
          (inhibit-message t)
