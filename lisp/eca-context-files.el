@@ -45,20 +45,33 @@
   "Return non-nil if the user excludes FILE, by the name given or by its true name.
 A backup or an autosave of an excluded file is excluded, too."
   (let* ((case-fold-search t)
-         (names (delete-dups
-                 (mapcan (lambda (name) (list name (eca-context-files--original name)))
-                         (list file (if (file-remote-p file) file (eca-context-files--true file)))))))
-    (seq-some (lambda (regexp)
-                (seq-some (lambda (name) (string-match-p regexp name)) names))
-              eca-context-excluded-files)))
+         (is-remote (file-remote-p file))
+         ;; Of a plain name no handler knows more, and each of many calls would look for one.
+         (file-name-handler-alist (and (or is-remote (string-prefix-p "/:" file))
+                                       file-name-handler-alist))
+         (true (if is-remote file (eca-context-files--true file))))
+    (or (eca-context-files--excluded-name-p file)
+        (and (not (string= true file)) (eca-context-files--excluded-name-p true)))))
+
+(defun eca-context-files--excluded-name-p (file)
+  "Return non-nil if the name FILE, or that of its original, is excluded.
+Called for each of many files."
+  (let ((original (eca-context-files--original file))
+        (found nil))
+    (dolist (regexp eca-context-excluded-files found)
+      (when (or (string-match-p regexp file)
+                (and (not (eq original file)) (string-match-p regexp original)))
+        (setq found t)))))
 
 (defun eca-context-files--original (file)
   "Return the name of the file that FILE is a backup, an autosave or a lock of."
   (let ((name (file-name-nondirectory file)))
-    (concat (file-name-directory file)
-            (cond ((string-match "\\`\\.?#\\(.+?\\)#?\\'" name) (match-string 1 name))
-                  ((string-match "\\`\\(.+?\\)\\(\\.~[^~]+\\)?~\\'" name) (match-string 1 name))
-                  (t name)))))
+    (cond ((string-match "\\`\\.?#\\(.+?\\)#?\\'" name)
+           (concat (file-name-directory file) (match-string 1 name)))
+          ((and (string-suffix-p "~" name)
+                (string-match "\\`\\(.+?\\)\\(\\.~[^~]+\\)?~\\'" name))
+           (concat (file-name-directory file) (match-string 1 name)))
+          (t file))))
 
 (defun eca-context-files-connected-p (path)
   "Return non-nil if PATH is on this machine, or on one with a live connection.
