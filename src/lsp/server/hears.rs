@@ -18,8 +18,11 @@ impl Server {
                 self.capabilities = Capabilities::new(&result);
                 self.ready = Some(now);
                 self.send(message::notification("initialized", json!({})));
-                let settings = json!({"settings": self.row.settings});
-                self.send(message::notification("workspace/didChangeConfiguration", settings));
+                // Where there is nothing to tell, some would read their configuration twice for it.
+                if !self.row.settings.is_null() {
+                    let settings = json!({"settings": self.row.settings});
+                    self.send(message::notification("workspace/didChangeConfiguration", settings));
+                }
             }
             Incoming::Reply { id, result } => {
                 // One that nobody waits for, or that comes again, is for nobody.
