@@ -49,15 +49,17 @@
 (defvar eca-context-symbol-functions '(eca-context-symbol-at-point)
   "Functions that return the symbol at point.
 An item is [TEXT [LINE CHARACTER END-LINE END-CHARACTER] CONTEXT].")
+;; A server of ours comes before xref, which knows more than it only in Emacs Lisp, where there is none:
+;; its search for text takes long, and is for nothing where a server answers.
 (defvar eca-context-definitions-functions
-  '(eca-context-eglot-definitions eca-context-lsp-mode-definitions eca-context-xref-definitions
-    eca-context-headless-definitions)
+  '(eca-context-eglot-definitions eca-context-lsp-mode-definitions
+    eca-context-headless-definitions eca-context-xref-definitions)
   "Functions that return the definitions of the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME ROLE CONTAINER], nil
 for what is not known.")
 (defvar eca-context-references-functions
-  '(eca-context-eglot-references eca-context-lsp-mode-references eca-context-xref-references
-    eca-context-headless-references)
+  '(eca-context-eglot-references eca-context-lsp-mode-references
+    eca-context-headless-references eca-context-xref-references)
   "Functions that return the references to the symbol at point.
 An item is [FILE LINE CHARACTER END-LINE END-CHARACTER NAME DECLARATION
 CONTAINER]; DECLARATION is t, `:json-false', or nil.")
