@@ -485,6 +485,7 @@ It must tell of N problems."
 
 (declare-function bench-context-all "features" (folder))
 (declare-function bench-references "features" (folder))
+(declare-function bench-lsp "headless" (folder))
 
 (defun bench-report ()
   "Print a table and add the figures to the file that BENCH_FIGURES names."
@@ -520,7 +521,8 @@ It must tell of N problems."
                          ("ready" . ,(lambda () (bench-ready folder)))
                          ("stress" . ,(lambda () (bench-stress folder)))
                          ("context-all" . ,(lambda () (bench-context-all folder)))
-                         ("references" . ,(lambda () (bench-references folder)))))
+                         ("references" . ,(lambda () (bench-references folder)))
+                         ("lsp" . ,(lambda () (bench-lsp folder)))))
           (when (or (null only) (string-match-p only name))
             (funcall function)))
       (delete-directory folder t))

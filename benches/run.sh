@@ -30,7 +30,7 @@ for emacs in "${emacses[@]}"; do
     # Each Emacs compiles for itself what it runs.
     dir=$work/$(basename "$emacs")
     mkdir -p "$dir/home"
-    cp lisp/*.el benches/*.el benches/server.py tests/{eca-stub,eglot-user,guest}.el "$dir"
+    cp lisp/*.el benches/*.el benches/{server,bare}.py tests/{eca-stub,eglot-user,guest}.el "$dir"
     ln -s "$module" "$dir/eca-context-module-$version.so"
     run=(env HOME="$dir/home" "$emacs" -Q --batch
         --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' -L "$dir")
@@ -38,7 +38,7 @@ for emacs in "${emacses[@]}"; do
     [[ $("$emacs" --version | head -n 1) != *" 28."* ]] || run+=("${packages28[@]}")
     "${run[@]}" --eval '(setq byte-compile-error-on-warn nil)' -f batch-byte-compile "$dir"/*.el 2>"$dir/log" ||
         { cat "$dir/log" >&2; exit 1; }
-    "${run[@]}" -l features -f bench
+    "${run[@]}" -l headless -f bench
 done
 echo
 cat "$BENCH_FIGURES"

@@ -34,7 +34,10 @@
                        "diagnostics-all-10000" "diagnostics-near-10000" "positions-1000"
                        "places-1000" "module-load" "context-three"
                        "diagnostics-ready" "diagnostics-after-edit"
-                       "stress-all-10000" "stress-near-10000" "stress-200x50"))))))
+                       "stress-all-10000" "stress-near-10000" "stress-200x50"
+                       "context-all-eglot" "context-all-eglot-slowest"
+                       "references-1000-files" "references-bare-search"
+                       "lsp-cold" "lsp-warm"))))))
 
 (provide 'bench-test)
 ;;; bench-test.el ends here
