@@ -377,6 +377,24 @@ fn references_bring_the_declarations() {
 }
 
 #[test]
+fn a_search_for_references_is_never_taken_back() {
+    // It stays silent at its second and third request; a search for references is two.
+    for (method, n_late, told) in
+        [("references", 1, "cancelled 0 times"), ("hover", 2, "cancelled 2 times")]
+    {
+        let mut rig = Rig::new();
+        rig.write("a.py", "a = 1\n");
+        let ask = rig.ask(&stub("silent-once"), "a.py", method, 0, 1);
+        rig.said(rig.ask(&stub("silent-once"), "a.py", "hover", 0, 1)).expect("an answer");
+        let late = Ask { deadline_ms: 100, ..ask.clone() };
+        for _ in 0..n_late {
+            assert_eq!(rig.said(late.clone()).expect_err("silence").code, "timeout");
+        }
+        assert!(rig.said(ask).expect("an answer").result.contains(told), "{method}");
+    }
+}
+
+#[test]
 fn a_file_that_an_answer_named_may_be_asked_about() {
     let mut rig = Rig::new();
     rig.write("a.py", "a = 1\n");
