@@ -68,7 +68,7 @@ imenu, by the values as they are now."
                             (apropos-internal "imenu" #'boundp)))))
   (list (buffer-chars-modified-tick) major-mode (syntax-table) case-fold-search
         (mapcar (lambda (variable)
-                  (let ((value (symbol-value variable)))
+                  (let ((value (and (boundp variable) (symbol-value variable))))
                     (if (and (consp value) (proper-list-p value)) (copy-tree value) value)))
                 (cdr eca-context-imenu--variables))))
 

@@ -155,5 +155,17 @@
           (guest-ask "editor/getContext" (list :uri uri :include ["documentSymbols"]))
           (should (equal (marker-position marker) at)))))))
 
+;; As js-mode does, whose copy of a file made the next buffer's index an error.
+(ert-deftest imenu-test-a-variable-of-another-mode ()
+  (let ((outcome (lambda ()
+                   (setq imenu-create-index-function (lambda () '(("f" . 1))))
+                   (eca-context-imenu-document-symbols nil nil)))
+        (eca-context-imenu--variables nil))
+    (with-temp-buffer
+      (set (make-local-variable (intern "imenu-test-of-one-mode")) 1)
+      (should (equal (plist-get (funcall outcome) :status) "ok")))
+    (with-temp-buffer
+      (should (equal (plist-get (funcall outcome) :status) "ok")))))
+
 (provide 'imenu-test)
 ;;; imenu-test.el ends here
