@@ -70,8 +70,12 @@ pub(super) fn item(fact: DiagnosticFact) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use lsp_types::PositionEncodingKind;
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::lsp::initialize::DIAGNOSTICS;
+    use crate::lsp::initialize::{Capabilities, DIAGNOSTICS};
+    use crate::lsp::{diagnostics, message, tsserver};
 
     #[test]
     fn fragments_are_known_by_their_size() {
@@ -104,6 +108,80 @@ mod tests {
             let files: Vec<_> = files(raw).collect();
             assert_eq!(files.len(), found, "{raw}");
             assert!(files.first().is_none_or(|path| path.to_str() == Some("/no/a b")));
+        }
+    }
+
+    /// JSON of the words that servers use, in any place.
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (0..4u64).prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "\\PC{0,6}".prop_map(Value::from),
+            Just("file:///a%ff".into()),
+        ];
+        let keys = [
+            "uri",
+            "targetUri",
+            "range",
+            "start",
+            "end",
+            "line",
+            "character",
+            "offset",
+            "items",
+            "body",
+            "message",
+            "text",
+            "value",
+            "code",
+            "severity",
+            "category",
+            "source",
+            "method",
+            "id",
+            "result",
+            "error",
+            "params",
+            "positionEncoding",
+            "capabilities",
+        ];
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            let key = prop::sample::select(keys.to_vec()).prop_map(String::from);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::hash_map(key, inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_server_says_is_read(
+            said in json(),
+            cut in prop::option::of(0..60usize),
+            text in "\\PC{0,20}",
+        ) {
+            let mut raw = said.to_string();
+            if let Some(cut) = cut {
+                raw = raw.chars().take(cut).collect();
+            }
+            for method in [REFERENCES, DEFINITION, DIAGNOSTICS, "textDocument/hover"] {
+                is_thin(method, &raw);
+            }
+            prop_assert!(files(&raw).all(|path| path.is_absolute()));
+            pulled(&raw);
+            if let Some(merged) = tsserver::merged(&[&raw, &raw]) {
+                prop_assert!(serde_json::from_str::<Vec<Value>>(&merged).is_ok());
+            }
+            for encoding in [PositionEncodingKind::UTF8, PositionEncodingKind::UTF16] {
+                diagnostics::facts(&raw, &encoding, "tool", &text);
+            }
+            message::parse(&raw);
+            Capabilities::new(&raw).offers(DIAGNOSTICS);
         }
     }
 }
