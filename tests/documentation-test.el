@@ -190,5 +190,36 @@ An outcome is a list of status, reason and texts."
                          '(("ok" nil ("now" "string"))))))
       (setq-default eldoc-documentation-functions own))))
 
+;;;; What the README shows
+
+(defconst documentation-test-readme
+  (expand-file-name "../README.org" (file-name-directory (or load-file-name buffer-file-name)))
+  "The README.")
+
+(ert-deftest documentation-test-the-provider-of-the-readme ()
+  (guest-with-folder folder
+    (let ((eca-context-documentation-functions eca-context-documentation-functions)
+          (exec-path (cons folder exec-path))
+          (file (expand-file-name "a.sh" folder)))
+      (guest-write (expand-file-name "whatis" folder)
+                   "#!/bin/sh\necho \"$1 (1) - what $1 does\"\n")
+      (set-file-modes (expand-file-name "whatis" folder) #o755)
+      (with-temp-buffer
+        (insert-file-contents documentation-test-readme)
+        (search-forward "(defun my-whatis")
+        (narrow-to-region (match-beginning 0) (progn (search-forward "#+end_src") (match-beginning 0)))
+        (eval-buffer))
+      (guest-write file "ls -l\n")
+      (with-current-buffer (find-file-noselect file)
+        (let ((result (guest-check "editor/getContext"
+                                   (list :uri (guest-uri file) :include ["documentation"]
+                                         :position '(:line 0 :character 1))
+                                   (list folder))))
+          (should (equal (plist-get result :documentation)
+                         '((:role "docstring" :kind "plaintext" :value "ls (1) - what ls does"))))
+          (should (equal (plist-get (plist-get (plist-get result :provenance) :documentation)
+                                    :providers)
+                         '("whatis"))))))))
+
 (provide 'documentation-test)
 ;;; documentation-test.el ends here
