@@ -16,6 +16,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'eca-context-eglot-server)
+(require 'eca-context-moved)
 (require 'eca-context-flymake)
 (require 'eca-context-job)
 (require 'eca-context-position)
@@ -32,11 +33,11 @@
 (cl-defstruct (eca-context-eglot--record (:copier nil))
   "What SERVER SAID last of the buffer that visits FILE, true name TRUE.
 DIAGNOSTICS are the server's own.  HASH is of the text they are about, nil if
-that is not known.  The rest are ticks, each the last at which the text was
+that is not known, and TEXT that text, if there are any.  The rest are ticks, each the last at which the text was
 FRESH, that is, that one; was OTHER; was TOLD to the server; a question was SENT
 after that, and its answer PASSED; diagnostics were PULLED; and at which we
 GAVE-UP waiting.  SETTLED is as `eca-context-eglot--settling' returns."
-  server file true said diagnostics hash settled fresh other told sent passed pulled gave-up)
+  server file true said diagnostics hash text settled fresh other told sent passed pulled gave-up)
 
 (defvar eca-context-eglot--records (make-hash-table :test #'eq :weakness 'key)
   "The record of each buffer.")
@@ -168,6 +169,8 @@ IS-PRESENT tells whether that is about its present text; SETTLED is as
         (eca-context-eglot--record-said record) t
         (eca-context-eglot--record-diagnostics record) diagnostics
         (eca-context-eglot--record-hash record) (and is-present (buffer-hash))
+        (eca-context-eglot--record-text record) (and is-present (> (length diagnostics) 0)
+                                                     (eca-context-moved-text))
         (eca-context-eglot--record-fresh record) (and is-present (buffer-chars-modified-tick))
         (eca-context-eglot--record-other record) nil))
 
@@ -324,7 +327,7 @@ These are conses (LINE . CHARACTER)."
 (defun eca-context-eglot--moved-items (server path record)
   "Return what SERVER said of older texts of PATH, moved with the current buffer.
 RECORD is that of the buffer.  What flymake shows has moved; what it shows no
-more was deleted."
+more was deleted; what it never showed moves as the text has changed."
   (let* ((shown (eca-context-eglot--shown))
          (places (eca-context-position-sweep
                   (mapcan (lambda (one) (list (cadr one) (cddr one))) shown)))
@@ -333,14 +336,25 @@ more was deleted."
                                 (end (pop places)))
                             (eca-context-eglot--item server path (car one) beg end)))
                         shown))
-         (payloads (mapcar #'car shown)))
+         (payloads (mapcar #'car shown))
+         (hidden (seq-remove (lambda (diagnostic)
+                               (or (memq diagnostic payloads)
+                                   (eca-context-eglot--deleted-p diagnostic)))
+                             (eca-context-eglot--record-diagnostics record))))
     (append moved
-            (eca-context-eglot--items
-             server path
-             (seq-remove (lambda (diagnostic)
-                           (or (memq diagnostic payloads)
-                               (eca-context-eglot--deleted-p diagnostic)))
-                         (eca-context-eglot--record-diagnostics record))))))
+            (and hidden
+                 (eca-context-eglot--moved-by-text
+                  server path hidden (eca-context-eglot--record-text record))))))
+
+(defun eca-context-eglot--moved-by-text (server path diagnostics text)
+  "Return what SERVER said of TEXT, moved with the current buffer.
+DIAGNOSTICS about PATH are that; TEXT nil is not known."
+  (if (null text)
+      (eca-context-eglot--items server path diagnostics)
+    (eca-context-moved (with-temp-buffer
+                         (insert text)
+                         (eca-context-eglot--items server path diagnostics))
+                       text)))
 
 (defun eca-context-eglot--shown ()
   "Return the server's diagnostics that are on display in the current buffer.

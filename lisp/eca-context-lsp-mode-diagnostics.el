@@ -18,6 +18,7 @@
 (require 'eca-context-flymake)
 (require 'eca-context-job)
 (require 'eca-context-lsp-mode-server)
+(require 'eca-context-moved)
 (require 'eca-context-position)
 
 (declare-function lsp--fix-path-casing "ext:lsp-mode" t t)
@@ -36,10 +37,10 @@
 (cl-defstruct (eca-context-lsp-mode--record (:copier nil))
   "What a server said last of a file.
 It is SAID if there was a publish: the raw DIAGNOSTICS, and HASH of the text
-that they are about (nil: not known).  BARRIER is of the text that the server
+that they are about (nil: not known), and TEXT that text, if there are any.  BARRIER is of the text that the server
 has taken in for certain, ASKED of the one it was last asked about, VAIN of the
 one of which it said nothing for long."
-  said diagnostics hash barrier asked vain)
+  said diagnostics hash text barrier asked vain)
 
 (cl-defstruct (eca-context-lsp-mode--server (:copier nil))
   "What is known of a server: RECORDS by file, whether it ever gave VERSIONS."
@@ -96,7 +97,11 @@ one of which it said nothing for long."
                    (and (if (numberp version)
                             (eql version lsp--cur-version)
                           (equal hash (eca-context-lsp-mode--record-barrier record)))
-                        hash)))))))
+                        hash))))
+          (eca-context-lsp-mode--record-text record)
+          (and (eca-context-lsp-mode--record-hash record)
+               (> (length (eca-context-lsp-mode--record-diagnostics record)) 0)
+               (with-current-buffer buffer (eca-context-moved-text))))))
 
 ;;;; The provider
 
@@ -293,18 +298,24 @@ Needed only where it publishes without versions; once for a text."
 (defun eca-context-lsp-mode--known (path)
   "Return what is known of older texts of PATH, moved with the current buffer."
   (let* ((file (eca-context-lsp-mode--file))
-         (items (mapcan (lambda (workspace)
-                          (eca-context-lsp-mode--items
-                           (eca-context-lsp-mode--held workspace file) path))
-                        (seq-filter #'eca-context-lsp-mode--live-p (lsp-workspaces)))))
-    (eca-context-lsp-mode--outcome :json-false (eca-context-lsp-mode--moved items))))
-
-(defun eca-context-lsp-mode--moved (items)
-  "Return ITEMS moved to where they are shown in the current buffer now.
-What is not shown goes with what is shown before it."
-  (let* ((shown (append (eca-context-flymake-shown 'lsp-diagnostics--flymake-backend)
+         (shown (append (eca-context-flymake-shown 'lsp-diagnostics--flymake-backend)
                         (eca-context-flycheck-shown 'lsp)))
-         (shown (sort shown (lambda (a b) (< (cadr a) (cadr b)))))
+         (items (mapcan (lambda (workspace)
+                          (let ((items (eca-context-lsp-mode--items
+                                        (eca-context-lsp-mode--held workspace file) path)))
+                            (if shown
+                                items
+                              (eca-context-moved items
+                                                 (eca-context-lsp-mode--record-text
+                                                  (eca-context-lsp-mode--record workspace file))))))
+                        (seq-filter #'eca-context-lsp-mode--live-p (lsp-workspaces)))))
+    (eca-context-lsp-mode--outcome
+     :json-false (if shown (eca-context-lsp-mode--moved items shown) items))))
+
+(defun eca-context-lsp-mode--moved (items shown)
+  "Return ITEMS moved to where they are SHOWN in the current buffer now.
+What is not shown goes with what is shown before it."
+  (let* ((shown (sort shown (lambda (a b) (< (cadr a) (cadr b)))))
          (places (eca-context-position-sweep
                   (mapcan (lambda (one) (list (cadr one) (cddr one))) shown)))
          (by-message (make-hash-table :test #'equal))

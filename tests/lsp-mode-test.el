@@ -262,10 +262,8 @@ Each is (LINE CHARACTER END-LINE END-CHARACTER MESSAGE)."
           (let ((outcome (lsp-mode-test-outcome buffer 0.4)))
             (should (eq (plist-get outcome :fresh) :json-false))
             (should (equal (mapcar #'car (lsp-mode-test-rows outcome))
-                           (if (eq lsp-diagnostics-provider :none)
-                               rows
-                             (list (funcall down (nth 0 rows)) '(2 9 2 13)
-                                   (funcall down (nth 2 rows))))))))
+                           (list (funcall down (nth 0 rows)) '(2 9 2 13)
+                                 (funcall down (nth 2 rows)))))))
         (let ((outcome (lsp-mode-test-outcome buffer)))
           (should (eq (plist-get outcome :fresh) t))
           (should (equal (mapcar #'car (lsp-mode-test-rows outcome))
