@@ -52,7 +52,7 @@ the places stay.  An item whose text was deleted is left out."
     (list (copy-marker beg t) (copy-marker end) (< beg end))))
 
 (defun eca-context-moved--items (items markers)
-  "Return ITEMS at MARKERS, each as `eca-context-moved--markers' returns."
+  "Return ITEMS at MARKERS, which `eca-context-moved--markers' has made."
   (let (kept positions)
     (while items
       (pcase-let ((item (pop items))

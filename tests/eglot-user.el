@@ -33,6 +33,11 @@
                               ((js-mode) . ("typescript-language-server" "--stdio"))))
 (set (intern "eglot-events-buffer-size") 0)
 
+;; Newer ones take messages in by timers, with whatever becomes of the match data.
+(advice-add 'jsonrpc-connection-receive :around
+            (lambda (receive &rest arguments)
+              (save-match-data (apply receive arguments))))
+
 (defmacro eglot-test-in (folder &rest body)
   "Evaluate BODY with FOLDER bound to a new project, a watch and no server.
 It is gone afterwards, with its servers."
