@@ -7,6 +7,8 @@ use serde_json::Value;
 use super::model::{Answer, Cut, Node, OpenFile, Place, Problem, Unavailable};
 use crate::core::uri;
 
+const MAX_REASON_CHARS: usize = 300;
+
 /// The answer that `result` is, an `editor/getContext` or `editor/getDiagnostics` result; paths below
 /// `root` are given without it.
 pub(crate) fn answer(result: &Value, root: Option<&Path>, source: &str) -> Answer {
@@ -100,7 +102,7 @@ fn word(feature: &str) -> &str {
 
 fn unavailable(entry: &Value) -> Unavailable {
     let code = entry["code"].as_str().unwrap_or("error");
-    let reason = entry["reason"].as_str().unwrap_or_default().trim_end_matches('.');
+    let reason = shortened(entry["reason"].as_str().unwrap_or_default().trim_end_matches('.'));
     let advice = match code {
         "starting" | "busy" | "timeout" | "partial" => "; ask again in a few seconds",
         "symbol-not-found" => "; read the file again and give the symbol as it is written there",
@@ -117,6 +119,14 @@ fn unavailable(entry: &Value) -> Unavailable {
         code: code.into(),
         reason: format!("{reason}{advice}"),
         retry: entry["retry"] == true,
+    }
+}
+
+/// A reason may quote what was asked, however long that was.
+fn shortened(reason: &str) -> String {
+    match reason.char_indices().nth(MAX_REASON_CHARS) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.into(),
     }
 }
 

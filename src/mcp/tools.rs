@@ -174,7 +174,10 @@ impl Tool {
 
 /// The schema of `T` with those properties only.
 fn schema<T: JsonSchema>(some: &[&str], others: &[&str]) -> Arc<JsonObject> {
-    let generator = SchemaSettings::draft07().with(|s| s.inline_subschemas = true).into_generator();
+    let generator = SchemaSettings::draft07()
+        .for_serialize()
+        .with(|s| s.inline_subschemas = true)
+        .into_generator();
     let mut schema: Value = generator.into_root_schema_for::<T>().into();
     let is_wanted = |key: &str| some.contains(&key) || others.contains(&key);
     if let Some(properties) = schema["properties"].as_object_mut() {
@@ -230,6 +233,7 @@ mod tests {
             let output = declared.output_schema.expect("each has one");
             let text = serde_json::to_string(&output).expect("JSON");
             assert!(!text.contains("null") && !text.contains("uint64"), "{text}");
+            assert_eq!(output["required"], json!(["source"]));
             assert_eq!(count(&output), tool.outputs().len() + ALWAYS.len(), "{tool:?}");
         }
     }
