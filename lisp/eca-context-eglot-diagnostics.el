@@ -33,10 +33,10 @@
 (cl-defstruct (eca-context-eglot--record (:copier nil))
   "What SERVER SAID last of the buffer that visits FILE, true name TRUE.
 DIAGNOSTICS are the server's own.  HASH is of the text they are about, nil if
-that is not known, and TEXT that text, if there are any.  The rest are ticks, each the last at which the text was
-FRESH, that is, that one; was OTHER; was TOLD to the server; a question was SENT
-after that, and its answer PASSED; diagnostics were PULLED; and at which we
-GAVE-UP waiting.  SETTLED is as `eca-context-eglot--settling' returns."
+that is not known, and TEXT that text, if there are any.  The rest are ticks,
+each the last at which the text was FRESH, that is, that one; was OTHER; was
+TOLD to the server; a question was SENT after that, and its answer PASSED;
+diagnostics were PULLED; and at which we GAVE-UP waiting.  SETTLED is as `eca-context-eglot--settling' returns."
   server file true said diagnostics hash text settled fresh other told sent passed pulled gave-up)
 
 (defvar eca-context-eglot--records (make-hash-table :test #'eq :weakness 'key)

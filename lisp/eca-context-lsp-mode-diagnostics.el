@@ -37,9 +37,9 @@
 (cl-defstruct (eca-context-lsp-mode--record (:copier nil))
   "What a server said last of a file.
 It is SAID if there was a publish: the raw DIAGNOSTICS, and HASH of the text
-that they are about (nil: not known), and TEXT that text, if there are any.  BARRIER is of the text that the server
-has taken in for certain, ASKED of the one it was last asked about, VAIN of the
-one of which it said nothing for long."
+that they are about (nil: not known), and TEXT that text, if there are any.
+BARRIER is of the text that the server has taken in for certain, ASKED of the
+one it was last asked about, VAIN of the one of which it said nothing for long."
   said diagnostics hash text barrier asked vain)
 
 (cl-defstruct (eca-context-lsp-mode--server (:copier nil))

@@ -72,17 +72,6 @@ impl Question {
         matches!(self, Self::Definition | Self::References | Self::Hover)
     }
 
-    /// LSP's method.
-    pub(super) fn method(self) -> &'static str {
-        match self {
-            Self::Definition => "textDocument/definition",
-            Self::References => "textDocument/references",
-            Self::Hover => "textDocument/hover",
-            Self::Symbols => "textDocument/documentSymbol",
-            Self::Diagnostics => "textDocument/diagnostic",
-        }
-    }
-
     /// The protocol's name of what is asked: the key in facts and answers.
     pub(super) fn feature(self) -> &'static str {
         match self {
@@ -91,15 +80,6 @@ impl Question {
             Self::Hover => "documentation",
             Self::Symbols => "documentSymbols",
             Self::Diagnostics => DIAGNOSTICS,
-        }
-    }
-
-    /// The role of what is found, where one is asked for.
-    pub(super) fn role(self) -> Option<&'static str> {
-        match self {
-            Self::Definition => Some("definition"),
-            Self::Hover => Some("hover"),
-            _ => None,
         }
     }
 }

@@ -9,21 +9,16 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::unbounded;
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, Question};
-use super::table::{known, titles};
+use super::arguments::Arguments;
+use super::server::{self, LIMIT, trouble};
 use super::{Exit, say, text};
 use crate::core::encoding::to_utf16;
 use crate::core::facts::Trouble;
 use crate::core::lines::Lines;
-use crate::core::plan::Options;
 use crate::core::position::Position;
-use crate::core::uri;
 use crate::files::FileLines;
 use crate::lsp::{Ask, Found, Limits, Servers};
-use crate::wire;
 
-/// As many of each as the protocol allows.
-const LIMIT: u32 = 1000;
 /// How often a terminal is told what is waited for, and what is not worth telling.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -56,34 +51,16 @@ fn answer(arguments: &Arguments, lines: &FileLines) -> Value {
         let character = text.map_or(units, |text| to_utf16(&text, units, &arguments.encoding));
         Position::new(line, character)
     });
-    let question = arguments.question;
-    let mut facts = json!({"document": {"path": path_text}, "position": position});
-    match ask(arguments, &path, position.unwrap_or_default()) {
-        Ok((name, found)) => facts[question.feature()] = json!([outcome(question, &name, &found)]),
-        Err(Trouble { code, reason, retry }) => {
-            facts["trouble"] = json!({"code": code, "reason": reason, "retry": retry});
-        }
-    }
-    let facts = serde_json::from_value(facts).expect("these are the shapes of facts");
-    let mut params = json!({"uri": uri::from_path(&path_text), "limit": LIMIT});
-    let method = if question == Question::Diagnostics {
-        "editor/getDiagnostics"
-    } else {
-        params["include"] = json!([question.feature()]);
-        "editor/getContext"
-    };
+    let mut params = json!({"limit": LIMIT});
     if let Some(position) = position {
         params["position"] = json!(position);
     }
-    let options = Options { max_limit: LIMIT, not_checked: false, ..Options::default() };
-    let body = wire::answer(method, params, options, facts, lines, "0");
-    let mut body: Value = serde_json::from_slice(&body).expect("an answer is JSON");
-    body["result"].take()
+    let said = ask(arguments, &path, position.unwrap_or_default());
+    server::answer(&path_text, arguments.question.feature(), params, said, lines)
 }
 
 /// What the server for `path` says, and its name.
 fn ask(arguments: &Arguments, path: &Path, at: Position) -> Result<(String, Found), Trouble> {
-    let trouble = |code: &str, reason: String| Trouble { code: code.into(), reason, retry: false };
     match fs::metadata(path) {
         Ok(about) if about.is_file() => (),
         Ok(_) => {
@@ -91,32 +68,12 @@ fn ask(arguments: &Arguments, path: &Path, at: Position) -> Result<(String, Foun
         }
         Err(error) => return Err(trouble("not-found", format!("{}: {error}", path.display()))),
     }
-    let table = known();
-    let mut fitting = table.iter().filter_map(|known| Some((known, known.language(path)?)));
-    let (known, language) = fitting.next().ok_or_else(|| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let titles = titles(&table);
-        trouble("no-provider", format!("no language server is known for {name}; known: {titles}"))
-    })?;
-    let root = known.root(path, &folder(arguments, path));
-    let row = known
-        .row(&root)
-        .map_err(|missing| trouble("install", format!("unavailable: {missing}")))?;
+    let called = path.file_name().unwrap_or_default().to_string_lossy();
+    let feature = arguments.question.feature();
+    let (name, ask) = server::ask(path, &folder(arguments, path), &called, feature, at)?;
     let timeout_ms = arguments.timeout.as_millis() as u64;
-    let ask = Ask {
-        row,
-        root: root.to_string_lossy().into_owned(),
-        path: path.to_string_lossy().into_owned(),
-        language_id: language.into(),
-        text: None,
-        method: arguments.question.method().into(),
-        line: at.line,
-        character: at.character,
-        deadline_ms: timeout_ms,
-        patience_ms: timeout_ms,
-        starts: true,
-    };
-    Ok((known.name.clone(), wait(ask, arguments.timeout)?))
+    let ask = Ask { deadline_ms: timeout_ms, patience_ms: timeout_ms, ..ask };
+    Ok((name, wait(ask, arguments.timeout)?))
 }
 
 /// The folder above which no root is looked for: the one given, else the present one if the file lies in
@@ -151,19 +108,4 @@ fn wait(ask: Ask, timeout: Duration) -> Result<Found, Trouble> {
         let _ = write!(terminal, "\r\x1b[K");
     }
     servers.poll().pop().expect("woken by an answer").outcome
-}
-
-/// What `name` said, as facts.
-fn outcome(question: Question, name: &str, found: &Found) -> Value {
-    let mut outcome = json!({"provider": name, "kind": "semantic", "status": "ok"});
-    if question == Question::Diagnostics {
-        outcome["items"] = serde_json::from_str(&found.result).expect("our own list");
-        outcome["fresh"] = json!(found.fresh);
-    } else {
-        outcome["rawJson"] = json!(found.result);
-        outcome["encoding"] = json!(found.encoding);
-        outcome["declarationsJson"] = json!(found.declarations);
-        outcome["role"] = json!(question.role());
-    }
-    outcome
 }

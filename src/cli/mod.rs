@@ -3,6 +3,7 @@
 
 mod arguments;
 mod lsp;
+pub(crate) mod server;
 pub(crate) mod table;
 mod text;
 

@@ -7,17 +7,15 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, unbounded};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::cli::table::{known, titles};
-use crate::core::facts::{Facts, Trouble};
+use crate::cli::server::{self, trouble};
+use crate::core::facts::Trouble;
 use crate::core::lines::Lines;
-use crate::core::plan::Options;
-use crate::core::uri;
+use crate::core::position::Position;
 use crate::files::FileLines;
 use crate::lsp::{Ask, Found, Limits, Servers};
-use crate::wire;
 
 /// So many run at once, each so long without a question.
 const LIMITS: Limits = Limits { max_servers: 3, idle: Duration::from_secs(600) };
@@ -57,8 +55,6 @@ pub(crate) struct Asked {
 impl Headless {
     /// Asks the server for the file, starting one if need be; says why there is none.
     pub(crate) fn ask(&mut self, question: &Question<'_>) -> Result<Asked, Trouble> {
-        let trouble =
-            |code: &str, reason: String| Trouble { code: code.into(), reason, retry: false };
         let path = fs::canonicalize(question.path)
             .map_err(|_| trouble("not-found", "there is no such file".into()))?;
         if !path.is_file() {
@@ -68,35 +64,17 @@ impl Headless {
             let reason = format!("the file lies outside {}", question.folder.display());
             return Err(trouble("outside-workspace", reason));
         }
-        let table = known();
-        let mut fitting = table.iter().filter_map(|known| Some((known, known.language(&path)?)));
-        let (known, language) = fitting.next().ok_or_else(|| {
-            let reason = format!("no language server is known for it; known: {}", titles(&table));
-            trouble("no-provider", reason)
-        })?;
-        let root = known.root(&path, question.folder);
-        let row = known
-            .row(&root)
-            .map_err(|missing| trouble("install", format!("unavailable: {missing}")))?;
-        let at = |pointer: &str| question.params.pointer(pointer).and_then(Value::as_u64);
+        let position = &question.params["position"];
+        let at = |key: &str| position[key].as_u64().unwrap_or(0) as u32;
+        let at = Position::new(at("line"), at("character"));
+        let (name, ask) = server::ask(&path, question.folder, "it", question.feature, at)?;
         let limit_ms = question.limit.as_millis() as u64;
-        let ask = Ask {
-            row,
-            root: root.to_string_lossy().into_owned(),
-            path: path.to_string_lossy().into_owned(),
-            language_id: language.into(),
-            text: None,
-            method: method(question.feature).into(),
-            line: at("/position/line").unwrap_or(0) as u32,
-            character: at("/position/character").unwrap_or(0) as u32,
-            deadline_ms: limit_ms,
-            patience_ms: limit_ms.saturating_sub(PATIENCE.as_millis() as u64),
-            starts: true,
-        };
+        let patience_ms = limit_ms.saturating_sub(PATIENCE.as_millis() as u64);
+        let ask = Ask { deadline_ms: limit_ms, patience_ms, ..ask };
         let (reply, answer) = oneshot::channel();
         let events = self.events.get_or_insert_with(start);
         let _ = events.send(Event::Ask(Box::new(ask), reply));
-        Ok(Asked { name: known.name.clone(), reply: answer })
+        Ok(Asked { name, reply: answer })
     }
 }
 
@@ -104,7 +82,6 @@ impl Headless {
 pub(crate) async fn result(question: &Question<'_>, asked: Result<Asked, Trouble>) -> Value {
     let path = fs::canonicalize(question.path).unwrap_or_else(|_| question.path.into());
     let path = path.to_string_lossy().into_owned();
-    let mut facts = json!({"document": {"path": path}, "position": question.params["position"]});
     let answered = match asked {
         Ok(asked) => match asked.reply.await {
             Ok(Ok(found)) => Ok((asked.name, found)),
@@ -113,26 +90,8 @@ pub(crate) async fn result(question: &Question<'_>, asked: Result<Asked, Trouble
         },
         Err(trouble) => Err(trouble),
     };
-    match answered {
-        Ok((name, found)) => facts[question.feature] = json!([outcome(question, &name, &found)]),
-        Err(Trouble { code, reason, retry }) => {
-            facts["trouble"] = json!({"code": code, "reason": reason, "retry": retry});
-        }
-    }
-    let facts: Facts = serde_json::from_value(facts).unwrap_or_default();
     let lines = FileLines::new(Vec::new(), Vec::new());
-    let mut params = question.params.clone();
-    params["uri"] = json!(uri::from_path(&path));
-    let method = if question.feature == "diagnostics" {
-        "editor/getDiagnostics"
-    } else {
-        params["include"] = json!([question.feature]);
-        "editor/getContext"
-    };
-    let options = Options { max_limit: 1000, not_checked: false, ..Options::default() };
-    let body = wire::answer(method, params, options, facts, &lines, "0");
-    let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    body["result"].take()
+    server::answer(&path, question.feature, question.params.clone(), answered, &lines)
 }
 
 /// Where `symbol` stands on `line`, from 0, of the file on disk: a character in UTF-16 units.
@@ -146,34 +105,6 @@ pub(crate) fn character(path: &Path, line: u64, symbol: &str) -> Option<u64> {
         !before.is_some_and(is_part) && !after.is_some_and(is_part)
     });
     Some(text[..whole?.0].encode_utf16().count() as u64)
-}
-
-fn method(feature: &str) -> &'static str {
-    match feature {
-        "definitions" => "textDocument/definition",
-        "references" => "textDocument/references",
-        "documentSymbols" => "textDocument/documentSymbol",
-        "documentation" => "textDocument/hover",
-        _ => "textDocument/diagnostic",
-    }
-}
-
-fn outcome(question: &Question<'_>, name: &str, found: &Found) -> Value {
-    let mut outcome = json!({"provider": name, "kind": "semantic", "status": "ok"});
-    if question.feature == "diagnostics" {
-        outcome["items"] = serde_json::from_str(&found.result).unwrap_or_default();
-        outcome["fresh"] = json!(found.fresh);
-        return outcome;
-    }
-    outcome["rawJson"] = json!(found.result);
-    outcome["encoding"] = json!(found.encoding);
-    outcome["declarationsJson"] = json!(found.declarations);
-    match question.feature {
-        "definitions" => outcome["role"] = json!("definition"),
-        "documentation" => outcome["role"] = json!("hover"),
-        _ => (),
-    }
-    outcome
 }
 
 /// A thread that owns the servers; they end with it, and it with the last who could ask.
@@ -205,6 +136,8 @@ fn start() -> Sender<Event> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
