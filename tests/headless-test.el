@@ -106,10 +106,14 @@ REQUEST are keys of the request."
           (lambda (a b) (string< (format "%S" a) (format "%S" b))))))
 
 (defun headless-test-group (pid)
-  "Return the live processes of the group PID, zombies aside."
-  (seq-filter (lambda (other)
-                (let ((about (process-attributes other)))
-                  (and (eql pid (alist-get 'pgrp about))
+  "Return the process group of the process PID."
+  (alist-get 'pgrp (process-attributes pid)))
+
+(defun headless-test-members (group)
+  "Return the live processes of GROUP, zombies aside."
+  (seq-filter (lambda (process)
+                (let ((about (process-attributes process)))
+                  (and (eql group (alist-get 'pgrp about))
                        (not (equal (alist-get 'state about) "Z")))))
               (list-system-processes)))
 
@@ -542,7 +546,7 @@ TypeScript and JavaScript (`eca-context-servers')")))
                                       (plist-get (car (eca-context-headless-servers)) :pid))))))
                   (while t (accept-process-output nil 1)))))
       (unwind-protect
-          (let (pid)
+          (let (group)
             (setq process (make-process :name "headless-test" :buffer out :noquery t
                                         :command (list emacs "-Q" "--batch" "-l" script)
                                         :sentinel #'ignore))
@@ -550,12 +554,14 @@ TypeScript and JavaScript (`eca-context-servers')")))
               (headless-test-wait "server of the other Emacs"
                                   (lambda () (string-match-p "\n" (buffer-string))))
               (should (string-match "\\`ok \\([0-9]+\\)" (buffer-string)))
-              (setq pid (string-to-number (match-string 1 (buffer-string)))))
-            (should (= (length (headless-test-group pid)) 2))
+              (setq group (headless-test-group
+                           (string-to-number (match-string 1 (buffer-string))))))
+            ;; The shell that is the server, its child, and the watchman.
+            (should (= (length (headless-test-members group)) 3))
             (let ((start (float-time)))
               (signal-process process 'SIGKILL)
               (headless-test-wait "end of the server"
-                                  (lambda () (null (headless-test-group pid))))
+                                  (lambda () (null (headless-test-members group))))
               (should (< (- (float-time) start) 5))))
         (delete-process process)
         (kill-buffer out)))))
@@ -569,7 +575,9 @@ TypeScript and JavaScript (`eca-context-servers')")))
       (guest-write path "a\n")
       (headless-test-at "a\n" "a" path
         (headless-test-say #'eca-context-headless-definitions path :roots (list folder)))
-      (let ((pid (plist-get (car (eca-context-headless-servers)) :pid)))
+      (let* ((pid (plist-get (car (eca-context-headless-servers)) :pid))
+             (group (headless-test-group pid)))
+        (should (headless-test-members group))
         (save-window-excursion
           (eca-context-list-servers)
           (unwind-protect
@@ -583,7 +591,7 @@ TypeScript and JavaScript (`eca-context-servers')")))
                 (should (= (buffer-size) 0))
                 (should-error (call-interactively #'eca-context-server-list-stop)))
             (kill-buffer "*eca-context servers*")))
-        (should-not (headless-test-group pid))
+        (should-not (headless-test-members group))
         (headless-test-at "a\n" "a" path
           (headless-test-say #'eca-context-headless-definitions path :roots (list folder)))
         (eca-context-stop-servers)

@@ -1,12 +1,13 @@
 //! A server as a process: a group of its own, three pipes, and nobody left behind. It knows no
 //! message.
 //!
-//! The group goes with us even when we are killed: a watchman outside the group waits for the end of
-//! a pipe that only we hold, and kills the group then. `PR_SET_PDEATHSIG` would reach the leader
-//! alone, and is tied to the thread that started it. On Windows the job object does the same.
+//! The group goes with us even when we are killed: a watchman leads it, who is there before the
+//! server is, waits for the end of a pipe that only we hold, and kills the group then.
+//! `PR_SET_PDEATHSIG` would reach the server alone, and is tied to the thread that started it. On
+//! Windows the job object does the same.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use process_wrap::std::{ChildWrapper, CommandWrap};
 pub(crate) struct Process {
     child: Box<dyn ChildWrapper>,
     #[cfg(unix)]
-    watchman: Option<Watchman>,
+    watchman: Watchman,
 }
 
 /// The server's ends of the pipes.
@@ -37,9 +38,11 @@ impl Process {
         let mut inner = Command::new(program);
         inner.args(arguments).current_dir(root);
         inner.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut wrap = CommandWrap::from(inner);
         #[cfg(unix)]
-        wrap.wrap(process_wrap::std::ProcessGroup::leader());
+        let watchman = Watchman::start()?;
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut inner, watchman.group());
+        let mut wrap = CommandWrap::from(inner);
         #[cfg(windows)]
         wrap.wrap(process_wrap::std::JobObject);
         let mut child = wrap.spawn()?;
@@ -48,8 +51,6 @@ impl Process {
             stdout: child.stdout().take().expect("it was piped"),
             stderr: child.stderr().take().expect("it was piped"),
         };
-        #[cfg(unix)]
-        let watchman = Watchman::start(child.id()).ok();
         let process = Self {
             child,
             #[cfg(unix)]
@@ -67,20 +68,18 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Gives the leader until `limit` to end, then kills the whole group; returns how it ended.
+    /// Gives the server until `limit` to end, then kills the whole group; returns how it ended.
     pub(crate) fn end(mut self, limit: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + limit;
         while self.ended().is_none() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
-        // What the leader has left behind is in its group still; a group that is empty is no error.
-        let _ = self.child.start_kill();
-        let status = self.child.wait().ok();
+        // What the server has left behind is in the group still.
         #[cfg(unix)]
-        if let Some(watchman) = self.watchman.take() {
-            watchman.dismiss();
-        }
-        status
+        drop(self.watchman);
+        #[cfg(windows)]
+        let _ = self.child.start_kill();
+        self.child.wait().ok()
     }
 }
 
@@ -96,58 +95,56 @@ pub(crate) fn describe(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// Kills a process group when we are gone.
+/// Leads a process group, and kills it when it is dropped or we are gone.
 #[cfg(unix)]
-struct Watchman {
-    child: std::process::Child,
-}
+struct Watchman(Box<dyn ChildWrapper>);
 
 #[cfg(unix)]
 impl Watchman {
-    /// A line tells it to leave; without one the end of its input is our end. The server sees the
-    /// end of its own input then, too, and has a second to leave by itself. The form of `kill` is the
-    /// one that all shells have.
-    const SCRIPT: &str = r#"trap '' HUP INT TERM; read -r line && exit
-sleep 1; kill -s KILL -- "-$1""#;
+    /// Nobody writes to it: the end of its input is our end. The server sees the end of its own
+    /// input then, too, and has a second to leave by itself.
+    const SCRIPT: &str = "trap '' HUP INT TERM; read -r line; sleep 1; kill -s KILL 0";
 
-    fn start(group: u32) -> io::Result<Self> {
-        use std::os::unix::process::CommandExt;
-        let child = Command::new("/bin/sh")
-            .args(["-c", Self::SCRIPT, "eca-context-watchman", &group.to_string()])
-            .current_dir("/")
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        Ok(Self { child })
+    fn start() -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", Self::SCRIPT, "eca-context-watchman"]).current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut wrap = CommandWrap::from(command);
+        wrap.wrap(process_wrap::std::ProcessGroup::leader());
+        wrap.spawn().map(Self)
     }
 
-    fn dismiss(mut self) {
-        if let Some(mut stdin) = self.child.stdin.take() {
-            let _ = io::Write::write_all(&mut stdin, b"\n");
-        }
-        let _ = self.child.wait();
+    fn group(&self) -> i32 {
+        self.0.id().cast_signed()
     }
 }
 
-/// The resident memory of the group that `leader` leads, in bytes; `None` where it cannot be told.
-pub(crate) fn memory_bytes(leader: u32) -> Option<u64> {
-    let mut total = None;
-    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
-        let read = |name: &str| std::fs::read_to_string(entry.path().join(name)).ok();
-        let Some(stat) = read("stat") else { continue };
-        // After the name, which may hold anything: state, parent, group.
-        let group = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(2));
-        if group.and_then(|group| group.parse().ok()) == Some(leader) {
-            let n_kib = read("status").and_then(|status| {
-                let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-                line.split_whitespace().nth(1)?.parse::<u64>().ok()
-            });
-            total = Some(total.unwrap_or(0) + 1024 * n_kib.unwrap_or(0));
-        }
+#[cfg(unix)]
+impl Drop for Watchman {
+    fn drop(&mut self) {
+        let _ = self.0.start_kill();
+        // Of the group only the leader: how the server ended is for whoever started that.
+        let _ = self.0.inner_mut().wait();
     }
-    total
+}
+
+/// The resident memory of the group of the process `id`, in bytes; `None` where it cannot be told.
+pub(crate) fn memory_bytes(id: u32) -> Option<u64> {
+    // After the name, which may hold anything: state, parent, group.
+    let group_of = |folder: &Path| {
+        let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.split_whitespace().nth(2).map(String::from)
+    };
+    let group = group_of(&Path::new("/proc").join(id.to_string()))?;
+    let folders = std::fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
+    let n_kib = |folder: PathBuf| {
+        let status = std::fs::read_to_string(folder.join("status")).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    let members = folders.filter(|folder| group_of(folder).as_ref() == Some(&group));
+    Some(1024 * members.filter_map(n_kib).sum::<u64>())
 }
 
 #[cfg(test)]
@@ -162,43 +159,40 @@ mod tests {
         Process::start(&command, Path::new("/")).expect("there is a shell")
     }
 
-    fn has_members(group: u32) -> bool {
-        memory_bytes(group).is_some()
+    /// Waits until nobody holds the other end of the pipe any more.
+    fn ends(mut stdout: ChildStdout) {
+        stdout.read_to_string(&mut String::new()).expect("the pipe ends");
+    }
+
+    fn started(pipes: &mut Pipes) {
+        pipes.stdout.read_exact(&mut [0; 8]).expect("it says so");
     }
 
     #[test]
     fn the_whole_group_goes() {
         let (process, mut pipes) = shell("trap '' TERM; sleep 1000 & echo started; wait");
-        let mut line = [0; 8];
-        pipes.stdout.read_exact(&mut line).expect("it says so");
-        let group = process.id();
-        assert!(has_members(group));
-        let status = process.end(Duration::ZERO);
-        assert_eq!(describe(status), "killed by signal 9");
-        let mut rest = String::new();
-        // The background process held the pipe open as long as it lived.
-        pipes.stdout.read_to_string(&mut rest).expect("the pipe ends");
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while has_members(group) && Instant::now() < deadline {
-            thread::yield_now();
-        }
-        assert!(!has_members(group));
+        started(&mut pipes);
+        assert!(memory_bytes(process.id()).is_some_and(|n_bytes| n_bytes > 100_000));
+        assert_eq!(describe(process.end(Duration::ZERO)), "killed by signal 9");
+        ends(pipes.stdout);
     }
 
     #[test]
     fn the_watchman_kills_whom_we_leave_behind() {
-        let (mut process, _pipes) = shell("trap '' TERM HUP; sleep 1000 & wait");
-        let group = process.id();
-        let mut watchman = process.watchman.take().expect("it was started");
+        let (mut process, mut pipes) = shell("trap '' TERM HUP; sleep 1000 & echo started; wait");
+        started(&mut pipes);
         // As if we were gone: nobody holds the other end of its input.
-        drop(watchman.child.stdin.take());
-        assert!(watchman.child.wait().expect("it is our child").success());
+        drop(process.watchman.0.stdin().take());
+        ends(pipes.stdout);
         assert_eq!(describe(process.child.wait().ok()), "killed by signal 9");
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while has_members(group) && Instant::now() < deadline {
-            thread::yield_now();
-        }
-        assert!(!has_members(group));
+    }
+
+    #[test]
+    fn what_it_leaves_behind_goes() {
+        let (process, mut pipes) = shell("trap '' TERM; sleep 1000 & echo started");
+        started(&mut pipes);
+        assert_eq!(describe(process.end(Duration::from_secs(20))), "exited with status 0");
+        ends(pipes.stdout);
     }
 
     #[test]
