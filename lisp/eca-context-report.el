@@ -21,6 +21,7 @@
 (require 'eca-context-eca)
 (require 'eca-context-headless)
 (require 'eca-context-job)
+(require 'eca-context-mcp-config)
 (require 'eca-context-module)
 (require 'eca-context-position)
 (require 'eca-context-serve)
@@ -387,7 +388,12 @@ Providers that answer later are added when they do."
             (format "module file   %s%s\n" (abbreviate-file-name (eca-context-module-file))
                     (if (file-exists-p (eca-context-module-file)) "" " (missing)"))
             (format "eca-emacs     %s\n" (eca-context-eca-state))
-            (format "socket        %s\n" (eca-context-serve-state)))
+            (format "socket        %s\n" (eca-context-serve-state))
+            (format "program       %s\n"
+                    (let ((program (eca-context-mcp-config-file)))
+                      (if program
+                          (abbreviate-file-name program)
+                        "not built; `make build-cli' builds it, agents that speak MCP start it"))))
     (dolist (server (eca-context-headless-servers))
       (insert (format "server        %s, %s, pid %d, %d questions, %d of them not answered in time, %s\n"
                       (plist-get server :name) (plist-get server :state) (plist-get server :pid)

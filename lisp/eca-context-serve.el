@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'seq)
+(require 'subr-x)
 (require 'project)
 (require 'server)
 (require 'eca-context)
@@ -68,6 +69,30 @@ it is open here.  Without a usable module the mode says so and stays off."
            (stringp server-name)
            (file-name-nondirectory server-name))
       "emacs"))
+
+(defun eca-context-serve-choice ()
+  "Return the name by which an agent must choose this Emacs, nil if it need not.
+It must where other Emacsen serve too, or where the user has given a name."
+  (let ((name (eca-context-serve--file-name)))
+    (and (or (not (member name '("emacs" "server")))
+             (eca-context-serve--others-p))
+         name)))
+
+(defun eca-context-serve--file-name ()
+  "Return what this Emacs is called as its socket's file is: plain and short."
+  (if eca-context-serve--socket
+      (file-name-sans-extension (file-name-nondirectory eca-context-serve--socket))
+    (let ((name (replace-regexp-in-string "[^-A-Za-z0-9]" "_" (eca-context-serve--name))))
+      (if (string-empty-p name) "emacs" (substring name 0 (min 32 (length name)))))))
+
+(defun eca-context-serve--others-p ()
+  "Return non-nil if another living Emacs has a socket beside ours."
+  (and eca-context-serve--socket
+       (seq-some (lambda (file)
+                   (let ((pid (string-to-number (file-name-extension file))))
+                     (and (/= pid (emacs-pid)) (process-attributes pid))))
+                 (directory-files (file-name-directory eca-context-serve--socket) nil
+                                  "[^.]\\.[0-9]+\\'"))))
 
 (defun eca-context-serve--start ()
   "Listen; return nil, or a sentence telling why not."

@@ -28,6 +28,8 @@
   "Stop all language servers that run for the agent." t)
 (autoload 'eca-context-serve-mode "eca-context-serve"
   "Let agents of this user ask through a socket (MCP)." t)
+(autoload 'eca-context-mcp-config "eca-context-mcp-config"
+  "Copy the configuration for agents to start `eca-context mcp'." t)
 (autoload 'eca-context-log "eca-context-log" "Show what was asked and what was sent." t)
 
 (declare-function eca-context-collect-unwatch "eca-context-collect")
@@ -117,6 +119,8 @@ Nil remembers none."
     ["Serve Agents (MCP)" eca-context-serve-mode
      :help "Let agents of this user ask through a socket"
      :style toggle :selected (bound-and-true-p eca-context-serve-mode)]
+    ["Copy MCP Configuration" eca-context-mcp-config
+     :help "Copy what makes ECA, Claude Code or another agent ask this Emacs"]
     "---"
     ["Customize" (customize-group 'eca-context) :help "Switch features off, set limits"]
     ["Switch Off" (eca-context-mode -1) :help "Leave the agent server without answers"]))
