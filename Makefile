@@ -52,7 +52,7 @@ soak: setup build ## Ask thousands of times with edits between: nothing may grow
 	@grep -h "^soak:" .test/soak/*.log
 
 test-schema: setup test-rust test-lisp ## Validate every answer of the tests by docs/schema.json
-	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md \
+	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md docs/upstream.md \
 	  "$(target_dir)/tmp/answers.jsonl" "$(target_dir)/tmp/answers-random.jsonl" .test/answers.jsonl
 
 schema: ## Rewrite docs/schema.json from the types

@@ -1,10 +1,10 @@
 """Validates answers against docs/schema.json, by a validator that shares no code with what wrote them.
 
-    schema.py SCHEMA PROTOCOL.md ANSWERS.jsonl...
+    schema.py SCHEMA PAGE.md... ANSWERS.jsonl...
 
 Each line of ANSWERS is {"method": METHOD, "body": BODY}, BODY a whole JSON-RPC answer; METHOD is null where whoever
-wrote the answer down could not know it (then BODY must be an error). The examples of PROTOCOL.md that are questions or
-answers are validated too. Prints each fault with its place, then `schema: N answers valid`; the status is 1 on any
+wrote the answer down could not know it (then BODY must be an error). The examples of each PAGE that are questions or answers
+are validated too: each question has its answer, and an answer of editor/getContext speaks of all that was asked for. Prints each fault with its place, then `schema: N answers valid`; the status is 1 on any
 fault, or if there is nothing to validate in one of the files.
 """
 
@@ -99,35 +99,63 @@ def examples(path):
         yield text.count("\n", 0, match.start()) + 2, json.loads(match.group(1))
 
 
-def main(schema_path, page_path, *answers_paths):
-    with open(schema_path, encoding="utf-8") as file:
-        judge = Judge(json.load(file))
-    all_faults = []
-    n_answers = n_questions = 0
+def unanswered(params, result):
+    """Features that PARAMS of editor/getContext ask for and that RESULT does not speak of."""
+    said = set(result) | {entry["capability"] for entry in result.get("unavailable", [])}
+    return [feature for feature in params.get("include", []) if feature not in said]
 
+
+def page_faults(judge, path):
+    """The faults of the page at PATH, how many questions and answers it has, and an answer of editor/getContext."""
+    all_faults = []
     asked = {}
+    n_answers = 0
     whole = None
-    for line, example in examples(page_path):
+    for line, example in examples(path):
         faults = []
         if "method" in example:
-            n_questions += 1
-            asked[example["id"]] = example["method"]
-            faults = judge.params(example["method"], example.get("params"))
+            if example["id"] in asked:
+                faults = [f"id {example['id']} is used twice"]
+            asked[example["id"]] = example
+            faults += judge.params(example["method"], example.get("params"))
         elif "jsonrpc" in example:
             n_answers += 1
-            faults = judge.answer(asked.get(example.get("id")), example)
-            if asked.get(example.get("id")) == "editor/getContext":
-                whole = example
-        all_faults += [f"{page_path}:{line}: {fault}" for fault in faults]
-    if whole is None:
-        all_faults.append(f"{page_path}: no example answers editor/getContext")
-    else:
-        n_wrong = 0
-        for method, wrong in wrong_answers("editor/getContext", whole):
-            n_wrong += 1
-            if not judge.answer(method, wrong):
-                all_faults.append(f"{schema_path}: wrong answer {n_wrong} passes for valid")
-        print(f"schema: {n_questions} questions and {n_answers} answers of {page_path}, {n_wrong} wrong answers refused")
+            question = asked.get(example.get("id"), {"method": None})
+            question["answered"] = True
+            faults = judge.answer(question["method"], example)
+            if question["method"] == "editor/getContext" and not faults:
+                whole = whole or example
+                faults = [f"no word of {feature}" for feature in unanswered(question["params"], example["result"])]
+        all_faults += [f"{path}:{line}: {fault}" for fault in faults]
+    all_faults += [f"{path}: nothing answers {key}" for key, question in asked.items() if "answered" not in question]
+    return all_faults, len(asked), n_answers, whole
+
+
+def main(schema_path, *paths):
+    with open(schema_path, encoding="utf-8") as file:
+        judge = Judge(json.load(file))
+    pages = [path for path in paths if path.endswith(".md")]
+    answers_paths = [path for path in paths if path not in pages]
+    all_faults = []
+    n_answers = 0
+
+    for path in pages:
+        faults, n_page_questions, n_page_answers, whole = page_faults(judge, path)
+        all_faults += faults
+        n_answers += n_page_answers
+        if whole is None:
+            all_faults.append(f"{path}: no example answers editor/getContext")
+            continue
+        print(f"schema: {n_page_questions} questions and {n_page_answers} answers of {path}")
+        if path == pages[0]:
+            n_wrong = 0
+            for method, wrong in wrong_answers("editor/getContext", whole):
+                n_wrong += 1
+                if not judge.answer(method, wrong):
+                    all_faults.append(f"{schema_path}: wrong answer {n_wrong} passes for valid")
+            print(f"schema: {n_wrong} wrong answers refused")
+    if not pages:
+        all_faults.append("no page")
 
     seen = {}
     for path in answers_paths:
