@@ -190,13 +190,13 @@ An outcome is a list of status, reason and texts."
                          '(("ok" nil ("now" "string"))))))
       (setq-default eldoc-documentation-functions own))))
 
-;;;; What the README shows
+;;;; What the manual shows
 
-(defconst documentation-test-readme
-  (expand-file-name "../README.org" (file-name-directory (or load-file-name buffer-file-name)))
-  "The README.")
+(defconst documentation-test-manual
+  (expand-file-name "../docs/manual.org" (file-name-directory (or load-file-name buffer-file-name)))
+  "The manual.")
 
-(ert-deftest documentation-test-the-provider-of-the-readme ()
+(ert-deftest documentation-test-the-provider-of-the-manual ()
   (guest-with-folder folder
     (let ((eca-context-documentation-functions eca-context-documentation-functions)
           (exec-path (cons folder exec-path))
@@ -205,7 +205,7 @@ An outcome is a list of status, reason and texts."
                    "#!/bin/sh\necho \"$1 (1) - what $1 does\"\n")
       (set-file-modes (expand-file-name "whatis" folder) #o755)
       (with-temp-buffer
-        (insert-file-contents documentation-test-readme)
+        (insert-file-contents documentation-test-manual)
         (search-forward "(defun my-whatis")
         (narrow-to-region (match-beginning 0) (progn (search-forward "#+end_src") (match-beginning 0)))
         (eval-buffer))

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; What the README promises of the project's own files.
+;; What the README and the manual promise of the project's own files.
 
 ;;; Code:
 
@@ -21,6 +21,10 @@
     (insert-file-contents (expand-file-name name eca-context-house-test-root))
     (buffer-string)))
 
+(defun eca-context-house-test-pages ()
+  "Return the text of what users read."
+  (mapconcat #'eca-context-house-test-text '("README.org" "docs/manual.org") "\n"))
+
 (ert-deftest eca-context-house-module-has-cargo-version ()
   "The module under test is the one that Cargo.toml's version names."
   (should (string-match "^version = \"\\([^\"]+\\)\"" (eca-context-house-test-text "Cargo.toml")))
@@ -30,30 +34,30 @@
     (should (file-regular-p (getenv "ECA_CONTEXT_MODULE_FILE")))))
 
 (ert-deftest eca-context-house-readme-names-real-targets ()
-  "Each `make' word of the README is a target of the Makefile."
+  "Each `make' word of what users read is a target of the Makefile."
   (let ((makefile (eca-context-house-test-text "Makefile"))
-        (readme (eca-context-house-test-text "README.org"))
+        (pages (eca-context-house-test-pages))
         (start 0)
         (n-found 0))
-    (while (string-match "[~=]make \\([a-z-]+\\)[~=]" readme start)
+    (while (string-match "[~=]make \\([a-z-]+\\)[~=]" pages start)
       (setq start (match-end 0)
             n-found (1+ n-found))
-      (let ((target (match-string 1 readme)))
+      (let ((target (match-string 1 pages)))
         (should (string-match-p (format "^%s:" (regexp-quote target)) makefile))))
     (should (> n-found 2))))
 
 (ert-deftest eca-context-house-readme-names-real-commands ()
-  "Each `M-x eca-context-' of the README is defined in the Lisp files."
-  (let ((readme (eca-context-house-test-text "README.org"))
+  "Each `M-x eca-context-' of what users read is defined in the Lisp files."
+  (let ((pages (eca-context-house-test-pages))
         (lisp (mapconcat #'eca-context-house-test-text
                          (directory-files (expand-file-name "lisp" eca-context-house-test-root)
                                           t "\\.el\\'")
                          "\n"))
         (start 0)
         missing)
-    (while (string-match "M-x \\(eca-context-[a-z-]+\\)" readme start)
+    (while (string-match "M-x \\(eca-context-[a-z-]+\\)" pages start)
       (setq start (match-end 0))
-      (let ((command (match-string 1 readme)))
+      (let ((command (match-string 1 pages)))
         (unless (string-match-p (format "^(\\(defun\\|define-minor-mode\\) %s\\_>" command) lisp)
           (push command missing))))
     (should (> start 0))
