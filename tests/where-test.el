@@ -87,6 +87,37 @@ language and number of lines, and the first reason why something is missing."
         (switch-to-buffer "*scratch*")
         (kill-buffer indirect)))))
 
+;; C05: what is not on disk is shown whole to whoever reads lines of it.
+(ert-deftest where-test-narrowed-and-unsaved ()
+  (guest-with-folder folder
+    (let* ((files (list (concat folder "a.el") (concat folder "b.el")))
+           (uris (mapcar (lambda (file) (guest-write file where-test-text)) files))
+           (eca-context-definitions-functions
+            (list (lambda (&rest _)
+                    (list :provider "x" :kind "semantic" :status "ok"
+                          :items (mapcar (lambda (file) (vector file 0 7 0 9 "𝒳f")) files))))))
+      (dolist (file files)
+        (with-current-buffer (find-file-noselect file)
+          (goto-char 8)
+          (insert "new-")
+          (goto-char (point-max))
+          (insert "\n")
+          (narrow-to-region (1- (point)) (point))))
+      (let ((result (guest-check "editor/getContext"
+                                 (list :uri (car uris) :position '(:line 1 :character 12)
+                                       :include ["symbolAtPosition" "definitions"])
+                                 (list folder))))
+        (should (equal (plist-get (plist-get result :symbolAtPosition) :preview)
+                       "(list \"é\" (𝒳f))"))
+        (should (equal (plist-get (plist-get result :document) :lineCount) 4))
+        (should (equal (mapcar (lambda (place) (plist-get place :preview))
+                               (plist-get result :definitions))
+                       (make-list 2 "(defun new-𝒳f ())"))))
+      (dolist (file files)
+        (with-current-buffer (get-file-buffer file)
+          (should (equal (buffer-string) "\n"))
+          (set-buffer-modified-p nil))))))
+
 (ert-deftest where-test-archives ()
   (guest-with-folder folder
     (guest-write (concat folder "a.el") where-test-text)
