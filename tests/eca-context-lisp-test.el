@@ -97,13 +97,6 @@
       (should (equal (mapcar (lambda (o) (plist-get o :status)) outcomes) '("error" "ok")))
       (should (equal (aref (car (plist-get (cadr outcomes) :items)) 1) 2)))))
 
-(ert-deftest eca-context-xref-c21-nothing-asks ()
-  (eca-context-lisp-test-with "(car x)"
-    (emacs-lisp-mode)
-    (goto-char 3)
-    (let ((inhibit-interaction t))
-      (should (eca-context-xref-definitions nil nil)))))
-
 (defun eca-context-lisp-test-ask (method params &optional roots)
   "Return the parsed answer to METHOD with PARAMS within ROOTS."
   (let ((frames nil) (deadline (+ (float-time) 20)))
