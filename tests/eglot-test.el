@@ -416,12 +416,17 @@ That is on the second line, and the text is not flushed."
   (eglot-test-in folder
     (with-temp-buffer
       (should-not (eca-context-eglot-diagnostics '(:path "/f") #'error)))
-    (should (locate-library "lsp-mode"))
+    (should (require 'lsp-mode nil t))
     (with-current-buffer (eglot-test-visit "a.c" "int x = bad;\n")
       (flymake-start)
       (eglot-test-ask)
-      (let ((result (guest-check "editor/getDiagnostics" (list :uri (guest-uri buffer-file-name)))))
+      (let* ((eca-context-diagnostics-functions
+              (default-toplevel-value 'eca-context-diagnostics-functions))
+             (result (guest-check "editor/getDiagnostics"
+                                  (list :uri (guest-uri buffer-file-name)))))
+        (should (memq #'eca-context-lsp-mode-diagnostics eca-context-diagnostics-functions))
         (should (eq t (plist-get result :fresh)))
+        (should-not (plist-get result :unavailable))
         (should (= 1 (length (plist-get result :diagnostics))))
         (should (equal (plist-get (car (plist-get result :diagnostics)) :code)
                        "undeclared_var_use"))))))
