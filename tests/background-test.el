@@ -117,6 +117,37 @@ Each is a list of the arguments of `flymake-make-diagnostic' after the first."
       (with-current-buffer buffer
         (auto-revert-mode -1)))))
 
+;; The law of no prompt also where no provider is asked yet.
+(defvar background-test-refused nil "The errors that questions ended in.")
+
+(defun background-test-ask-user (&rest _)
+  "Ask the user; note what came of it."
+  (condition-case err
+      (read-string "Really? ")
+    (error (push (car err) background-test-refused)
+           (signal (car err) (cdr err)))))
+
+(ert-deftest background-test-no-question-where-a-file-is-read ()
+  (guest-with-folder folder
+    (let* ((uri (guest-write (expand-file-name "a.asks" folder) "some text\n"))
+           (auto-mode-alist '(("\\.asks\\'" . background-test-ask-user)))
+           (file (expand-file-name "b.txt" folder))
+           (shown (guest-write file "old text\n"))
+           (auto-revert-use-notify nil)
+           (background-test-refused nil))
+      ;; By the mode of a file that nobody visits.
+      (should (equal (background-test-context uri) '("some" "some text" nil nil)))
+      (should (equal (delete-dups background-test-refused) '(inhibited-interaction)))
+      ;; By how the user's buffer is refreshed.
+      (setq background-test-refused nil)
+      (with-current-buffer (find-file-noselect file)
+        (auto-revert-mode 1)
+        (setq-local revert-buffer-function #'background-test-ask-user)
+        (background-test-newer file "new text\n")
+        (should (equal (background-test-context shown) '("new" "new text" nil t)))
+        (should (equal (delete-dups background-test-refused) '(inhibited-interaction)))
+        (auto-revert-mode -1)))))
+
 (ert-deftest background-test-c44-nobody-checks-is-not-clean ()
   (guest-with-folder folder
     (let ((uri (guest-write (expand-file-name "a.py" folder) "def f(:\n")))

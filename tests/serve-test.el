@@ -111,6 +111,23 @@
                 (should (equal (plist-get (funcall ask directory) :why) why)))
             (eca-delete-session session)))))))
 
+;; Who looks for projects may want to ask.
+(ert-deftest serve-test-no-question ()
+  (serve-test-with folder
+    (let* ((repo (file-truename (concat folder "repo/")))
+           (refused nil)
+           (project-find-functions
+            (list (lambda (_)
+                    (condition-case err
+                        (y-or-n-p "A project? ")
+                      (error (push (car err) refused)
+                             (signal (car err) (cdr err))))))))
+      (serve-test-visiting (concat repo "one.el")
+        (let ((hello (plist-get (serve-test-ask "editor/hello" :workingDirectory repo) :result)))
+          (should (equal (plist-get hello :why) "project"))
+          (should (equal (plist-get hello :roots) (list repo))))
+        (should (equal (delete-dups refused) '(inhibited-interaction)))))))
+
 (ert-deftest serve-test-answers-as-the-other-door ()
   (serve-test-with folder
     (let ((repo (file-truename (concat folder "repo/"))))
