@@ -254,11 +254,15 @@ while True:
             sys.exit(0)
     elif method == "workspace/didChangeWatchedFiles":
         for change in message["params"]["changes"]:
-            for uri in documents:
+            for uri in documents.keys() - {change["uri"]}:
                 documents[uri] += f"+{os.path.basename(change['uri'])} {change['type']}"
     elif method == "$/cancelRequest":
         cancelled.append(message["params"]["id"])
     elif method.startswith("textDocument/did"):
         on_document(method, message["params"])
     elif "id" in message:
+        token = (message["params"] or {}).get("workDoneToken")
+        if token and how != "hangs":
+            # Work for one question, the end of which it forgets to tell.
+            notify("$/progress", {"token": token, "value": {"kind": "begin", "title": "search"}})
         on_question(message)

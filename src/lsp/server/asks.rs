@@ -7,7 +7,8 @@ use lsp_types::PositionEncodingKind;
 use serde_json::{Value, json};
 
 use super::{
-    DEFINITION, MAX_START, Outcome, Part, Pending, Question, REFERENCES, Server, Waiting, results,
+    DEFINITION, MAX_START, OUR_TOKEN, Outcome, Part, Pending, Question, REFERENCES, Server,
+    Waiting, results,
 };
 use crate::core::position::Position;
 use crate::core::uri;
@@ -68,7 +69,6 @@ impl Server {
     /// Shows the document and asks the server, unless that cannot be.
     fn begin(&mut self, one: &mut Pending, now: Instant) -> Option<Outcome> {
         let path = PathBuf::from(&one.ask.path);
-        self.follow_disk(now);
         let shown = self.documents.show(&path, one.ask.text.as_deref(), &one.ask.language_id, now);
         match shown {
             Ok(frames) => frames.into_iter().for_each(|frame| self.send(frame)),
@@ -76,25 +76,33 @@ impl Server {
                 return Some(Err(trouble("error", format!("the file cannot be read: {error}"))));
             }
         }
+        let mut parts = self.send_requests(&one.ask, &path);
+        // Looked for while the server is at work already; if there is news, it is asked again.
+        if self.follow_disk(now) && parts.is_some() {
+            parts = self.send_requests(&one.ask, &path);
+        }
         let method = one.ask.method.as_str();
-        let requests = match self.requests(&one.ask, &path) {
-            Some(requests) => requests,
-            None if method == DIAGNOSTICS => {
-                one.waiting = Waiting::Diagnostics;
-                return None;
-            }
+        one.waiting = match parts {
+            Some(parts) => Waiting::Replies(parts),
+            None if method == DIAGNOSTICS => Waiting::Diagnostics,
             None => {
                 let what = method.trim_start_matches("textDocument/");
                 let reason = format!("{} does not answer {what}", self.row.name);
                 return Some(Err(trouble("unsupported-by-provider", reason)));
             }
         };
-        let parts = requests
-            .into_iter()
-            .map(|(method, params)| Part { id: self.send_request(method, params), result: None })
-            .collect();
-        one.waiting = Waiting::Replies(parts);
         None
+    }
+
+    /// Sends the requests that answer `ask`; `None` if the server does not take them.
+    fn send_requests(&mut self, ask: &Ask, path: &Path) -> Option<Vec<Part>> {
+        let requests = self.requests(ask, path)?;
+        let send = |(method, mut params): (&str, Value)| {
+            // Else pyright first asks for a token to tell its progress with.
+            params["workDoneToken"] = format!("{OUR_TOKEN}{}", self.next_id).into();
+            Part { id: self.send_request(method, params), result: None }
+        };
+        Some(requests.into_iter().map(send).collect())
     }
 
     /// The requests that answer `ask`; `None` if the server does not take them.
@@ -274,15 +282,16 @@ impl Server {
         Some(told.map_or(settled, |at| settled.min(at)))
     }
 
-    /// Tells a server that wants to know which files were written since it was told last.
-    fn follow_disk(&mut self, now: Instant) {
+    /// Tells a server that wants to know which files were written since it was told last; returns
+    /// whether there were any.
+    fn follow_disk(&mut self, now: Instant) -> bool {
         if !self.capabilities.offers(WATCHED_FILES) {
-            return;
+            return false;
         }
-        let Some(files) = &mut self.files else { return };
+        let Some(files) = &mut self.files else { return false };
         let changes = files.changes(now);
         if changes.is_empty() {
-            return;
+            return false;
         }
         let told: Vec<Value> = changes
             .iter()
@@ -295,5 +304,6 @@ impl Server {
             self.send(frame);
         }
         self.send(message::notification(WATCHED_FILES, json!({"changes": told})));
+        true
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Server, Waiting};
+use super::{OUR_TOKEN, Server, Waiting};
 use crate::lsp::initialize::{self, Capabilities};
 use crate::lsp::message::{self, Incoming};
 
@@ -94,6 +94,10 @@ impl Server {
             }
             "$/progress" => {
                 let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
+                if params["token"].as_str().is_some_and(|token| token.starts_with(OUR_TOKEN)) {
+                    // The search for an answer is no loading of the project.
+                    return;
+                }
                 let token = params["token"].to_string();
                 match params["value"]["kind"].as_str() {
                     Some("begin") => {

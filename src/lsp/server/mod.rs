@@ -40,6 +40,9 @@ const MAX_BODY_BYTES: u64 = 256 * 1024 * 1024;
 /// How long a server has to take leave, and then to end.
 const MAX_LEAVE: Duration = Duration::from_secs(1);
 
+/// With this begin the tokens by which a server may tell of its work for one question.
+const OUR_TOKEN: &str = "eca-context-";
+
 const REFERENCES: &str = "textDocument/references";
 const DEFINITION: &str = "textDocument/definition";
 
