@@ -98,8 +98,10 @@ and buried unseen."
                 (enable-local-eval nil)
                 (enable-dir-local-variables nil)
                 (buffer-list-update-hook nil))
-            (with-current-buffer here
-              (funcall function))))
+            ;; Who asks for references enters the project into the list of those the user knows.
+            (cl-letf (((symbol-function 'project-remember-project) #'ignore))
+              (with-current-buffer here
+                (funcall function)))))
       (mapc #'eca-context-xref--bury (seq-difference (buffer-list) before #'eq)))))
 
 (defun eca-context-xref--bury (buffer)

@@ -453,6 +453,18 @@ ROOTS are the workspace folders; they come within SECONDS (10)."
                      '(("would-prompt"
                         "it wanted to ask the user, for the file is in no project")))))))
 
+(defvar project--list)
+(defvar project-list-file)
+
+(ert-deftest xref-test-references-enter-no-project ()
+  (guest-with-folder folder
+    (xref-test-project folder "user.el" "(car nil)\n")
+    (let ((project-list-file (concat folder "projects"))
+          (project--list 'unset))
+      (should (xref-test-references (concat folder "user.el") "car" (list folder)))
+      (should-not (file-exists-p project-list-file))
+      (should (eq project--list 'unset)))))
+
 (ert-deftest xref-test-references-mark-the-declaration ()
   (guest-with-folder folder
     (xref-test-project folder "user.el" "(list (xref-test-zoo-fun))\n")
