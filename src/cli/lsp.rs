@@ -56,7 +56,7 @@ fn answer(arguments: &Arguments, lines: &FileLines) -> Value {
         params["position"] = json!(position);
     }
     let said = ask(arguments, &path, position.unwrap_or_default());
-    server::answer(&path_text, arguments.question.feature(), params, said, lines)
+    server::answer(&path_text, vec![(arguments.question.feature(), said)], params, lines)
 }
 
 /// What the server for `path` says, and its name.

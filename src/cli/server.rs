@@ -58,28 +58,32 @@ pub(crate) fn ask(
     Ok((known.name.clone(), ask))
 }
 
-/// The answer about `feature` of the file `path`: what the server of that name said, or why nothing.
-/// `params` are the request's, but for `uri` and `include`.
+/// A feature, the protocol's name: what the server of that name said of it, or why nothing.
+pub(crate) type Said<'a> = (&'a str, Result<(String, Found), Trouble>);
+
+/// The answer about the file `path`. `params` are the request's, but for `uri` and `include`.
 pub(crate) fn answer(
     path: &str,
-    feature: &str,
+    said: Vec<Said<'_>>,
     mut params: Value,
-    said: Result<(String, Found), Trouble>,
     lines: &dyn Lines,
 ) -> Value {
+    let features: Vec<_> = said.iter().map(|(feature, _)| *feature).collect();
     let mut facts = json!({"document": {"path": path}, "position": params["position"]});
-    match said {
-        Ok((name, found)) => facts[feature] = json!([outcome(feature, &name, &found)]),
-        Err(Trouble { code, reason, retry }) => {
-            facts["trouble"] = json!({"code": code, "reason": reason, "retry": retry});
-        }
+    for (feature, said) in said {
+        facts[feature] = json!([match said {
+            Ok((name, found)) => outcome(feature, &name, &found),
+            Err(Trouble { code, reason, retry }) => {
+                json!({"provider": "", "status": code, "reason": reason, "retry": retry})
+            }
+        }]);
     }
     let facts: Facts = serde_json::from_value(facts).unwrap_or_default();
     params["uri"] = json!(uri::from_path(path));
-    let method = if feature == "diagnostics" {
+    let method = if features == ["diagnostics"] {
         "editor/getDiagnostics"
     } else {
-        params["include"] = json!([feature]);
+        params["include"] = json!(features);
         "editor/getContext"
     };
     let options = Options { max_limit: LIMIT, not_checked: false, ..Options::default() };
@@ -93,7 +97,7 @@ fn method(feature: &str) -> &'static str {
     match feature {
         "definitions" => "textDocument/definition",
         "references" => "textDocument/references",
-        "documentSymbols" => "textDocument/documentSymbol",
+        "documentSymbols" | "enclosingSymbols" => "textDocument/documentSymbol",
         "documentation" => "textDocument/hover",
         _ => "textDocument/diagnostic",
     }

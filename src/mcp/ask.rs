@@ -98,41 +98,48 @@ impl Asker {
         max_bytes: usize,
     ) -> Said {
         let (code, reason) = self.reason(missing);
-        let Some(feature) = tool.semantic() else {
-            return self.failed(tool, code, &reason);
-        };
         let Some(path) = &input.path else {
             let reason = format!("{reason}. Without it, give `path`");
             return self.failed(tool, code, &reason);
         };
         let path = self.resolve(path, &Hello::default());
         let mut params = json!({"limit": LIMIT});
-        if let Some(line) = input.line {
-            let symbol = input.symbol.as_deref().unwrap_or_default();
-            let character = match input.column {
-                Some(column) => Some(column - 1),
-                None => headless::character(&path, line - 1, symbol),
+        if let Some(line) = input.line.map(|line| line - 1) {
+            let symbol = input.symbol.as_deref().filter(|_| input.column.is_none());
+            let character = match headless::character(&path, &self.directory, line, symbol) {
+                Ok(character) => input.column.map_or(u64::from(character), |column| column - 1),
+                Err(trouble) => return self.failed(tool, &trouble.code, &trouble.reason),
             };
-            let Some(character) = character else {
-                let reason =
-                    format!("`{symbol}` does not stand on line {line}; read the file again");
-                return self.failed(tool, "symbol-not-found", &reason);
-            };
-            params["position"] = json!({"line": line - 1, "character": character});
+            params["position"] = json!({"line": line, "character": character});
         }
         let question = headless::Question {
-            feature,
+            features: tool.semantic(),
             path: &path,
             folder: &self.directory,
             params: &params,
             limit: limit.saturating_duration_since(Instant::now()),
         };
         let asked = self.servers.lock().unwrap_or_else(PoisonError::into_inner).ask(&question);
-        let Ok(result) = timeout_at(limit, headless::result(&question, asked)).await else {
+        let Ok(mut result) = timeout_at(limit, headless::result(&question, asked)).await else {
             return self.failed(tool, "timeout", "the language server is not ready; ask again");
         };
+        tool.trim(&mut result);
         let source = format!("a language server without an editor, files as on disk ({reason})");
         let mut answer = read::answer(&result, Some(&self.directory), &source);
+        if answer.is_about_a_place()
+            && let (Some(line), Some(column)) = (answer.line, answer.column)
+        {
+            let written = || headless::symbol(&path, line - 1, column - 1);
+            answer.symbol = input.symbol.clone().or_else(written);
+        }
+        if tool == Tool::Context {
+            answer.unavailable.push(Unavailable {
+                what: "open_files, selection".into(),
+                code: code.into(),
+                reason: format!("only an editor knows them, and {reason}"),
+                retry: false,
+            });
+        }
         if tool == Tool::Diagnostics {
             let scope = path.to_string_lossy();
             answer.path = scope_path(&scope, Some(&self.directory));
@@ -160,7 +167,8 @@ impl Asker {
         };
         let hello = &emacs.hello;
         let source = format!("Emacs {} (pid {})", hello.name, hello.pid);
-        Ok(result.map(|result| {
+        Ok(result.map(|mut result| {
+            tool.trim(&mut result);
             let root = hello.roots.first().map(PathBuf::as_path);
             let mut answer = read::answer(&result, root, &source);
             if let Some(line) = input.line {
@@ -318,16 +326,10 @@ fn check(tool: Tool, input: &Input) -> Result<(), &'static str> {
 fn said(answer: Answer, max_bytes: usize) -> Said {
     let (answer, text) = fit(answer, max_bytes);
     let found = answer.symbol.is_some()
-        || [
-            answer.enclosing.is_some(),
-            answer.definitions.is_some(),
-            answer.references.is_some(),
-            answer.symbols.is_some(),
-            answer.documentation.is_some(),
-            answer.open_files.is_some(),
-            answer.diagnostics.is_some(),
-        ]
-        .contains(&true);
+        || answer.is_about_a_place()
+        || answer.symbols.is_some()
+        || answer.open_files.is_some()
+        || answer.diagnostics.is_some();
     let structured = serde_json::to_value(&answer).unwrap_or_default();
     Said { text, structured, failed: !found && !answer.unavailable.is_empty() }
 }

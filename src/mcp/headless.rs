@@ -2,7 +2,7 @@
 //! It knows no tool's words.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::server::{self, trouble};
 use crate::core::facts::Trouble;
-use crate::core::lines::Lines;
+use crate::core::lines::{Lines, find_symbol, identifier, trimmed};
 use crate::core::position::Position;
 use crate::files::FileLines;
 use crate::lsp::{Ask, Found, Limits, Servers};
@@ -37,8 +37,8 @@ pub(crate) struct Headless {
 
 /// A question about a file, positions from 0.
 pub(crate) struct Question<'a> {
-    /// `definitions`, `references`, `documentSymbols` or `diagnostics`.
-    pub(crate) feature: &'a str,
+    /// The protocol's names; `diagnostics` only alone.
+    pub(crate) features: &'a [&'a str],
     pub(crate) path: &'a Path,
     /// The folder that nothing is looked at outside of.
     pub(crate) folder: &'a Path,
@@ -46,28 +46,34 @@ pub(crate) struct Question<'a> {
     pub(crate) limit: Duration,
 }
 
-/// A question on its way.
+/// A question on its way, about one feature.
 pub(crate) struct Asked {
     name: String,
     reply: oneshot::Receiver<Result<Found, Trouble>>,
 }
 
 impl Headless {
-    /// Asks the server for the file, starting one if need be; says why there is none.
-    pub(crate) fn ask(&mut self, question: &Question<'_>) -> Result<Asked, Trouble> {
-        let path = fs::canonicalize(question.path)
-            .map_err(|_| trouble("not-found", "there is no such file".into()))?;
-        if !path.is_file() {
-            return Err(trouble("not-a-file", "that is no regular file".into()));
-        }
-        if !path.starts_with(question.folder) {
-            let reason = format!("the file lies outside {}", question.folder.display());
-            return Err(trouble("outside-workspace", reason));
-        }
+    /// Asks the server for the file about each feature, starting one if need be; says why there is none.
+    pub(crate) fn ask(&mut self, question: &Question<'_>) -> Vec<Result<Asked, Trouble>> {
+        let path = file(question.path, question.folder);
+        let each =
+            |feature: &&str| self.ask_one(path.as_ref().map_err(Clone::clone)?, feature, question);
+        question.features.iter().map(each).collect()
+    }
+
+    fn ask_one(
+        &mut self,
+        path: &Path,
+        feature: &str,
+        question: &Question<'_>,
+    ) -> Result<Asked, Trouble> {
         let position = &question.params["position"];
-        let at = |key: &str| position[key].as_u64().unwrap_or(0) as u32;
+        if position.is_null() && !matches!(feature, "documentSymbols" | "diagnostics") {
+            return Err(trouble("no-position", "it is about a place".into()));
+        }
+        let at = |key: &str| position[key].as_u64().map_or(0, units);
         let at = Position::new(at("line"), at("character"));
-        let (name, ask) = server::ask(&path, question.folder, "it", question.feature, at)?;
+        let (name, ask) = server::ask(path, question.folder, "it", feature, at)?;
         let limit_ms = question.limit.as_millis() as u64;
         let patience_ms = limit_ms.saturating_sub(PATIENCE.as_millis() as u64);
         let ask = Ask { deadline_ms: limit_ms, patience_ms, ..ask };
@@ -79,32 +85,79 @@ impl Headless {
 }
 
 /// The result in the protocol's shape.
-pub(crate) async fn result(question: &Question<'_>, asked: Result<Asked, Trouble>) -> Value {
+pub(crate) async fn result(question: &Question<'_>, asked: Vec<Result<Asked, Trouble>>) -> Value {
     let path = fs::canonicalize(question.path).unwrap_or_else(|_| question.path.into());
-    let path = path.to_string_lossy().into_owned();
-    let answered = match asked {
-        Ok(asked) => match asked.reply.await {
-            Ok(Ok(found)) => Ok((asked.name, found)),
-            Ok(Err(trouble)) => Err(trouble),
-            Err(_) => Err(Trouble { code: "error".into(), ..Trouble::default() }),
-        },
-        Err(trouble) => Err(trouble),
-    };
-    let lines = FileLines::new(Vec::new(), Vec::new());
-    server::answer(&path, question.feature, question.params.clone(), answered, &lines)
+    let mut said = Vec::new();
+    for (feature, asked) in question.features.iter().zip(asked) {
+        let answered = match asked {
+            Ok(asked) => match asked.reply.await {
+                Ok(Ok(found)) => Ok((asked.name, found)),
+                Ok(Err(trouble)) => Err(trouble),
+                Err(_) => Err(Trouble { code: "error".into(), ..Trouble::default() }),
+            },
+            Err(trouble) => Err(trouble),
+        };
+        said.push((*feature, answered));
+    }
+    server::answer(&path.to_string_lossy(), said, question.params.clone(), &lines())
 }
 
-/// Where `symbol` stands on `line`, from 0, of the file on disk: a character in UTF-16 units.
-pub(crate) fn character(path: &Path, line: u64, symbol: &str) -> Option<u64> {
-    let lines = FileLines::new(Vec::new(), Vec::new());
-    let text = lines.line(&path.to_string_lossy(), line as u32)?;
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let whole = text.match_indices(symbol).find(|(at, _)| {
-        let before = text[..*at].chars().next_back();
-        let after = text[at + symbol.len()..].chars().next();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    });
-    Some(text[..whole?.0].encode_utf16().count() as u64)
+/// The regular file `path` in `folder`, or why it is none.
+fn file(path: &Path, folder: &Path) -> Result<PathBuf, Trouble> {
+    let path =
+        fs::canonicalize(path).map_err(|_| trouble("not-found", "there is no such file".into()))?;
+    if !path.is_file() {
+        return Err(trouble("not-a-file", "that is no regular file".into()));
+    }
+    if !path.starts_with(folder) {
+        let reason = format!("the file lies outside {}", folder.display());
+        return Err(trouble("outside-workspace", reason));
+    }
+    Ok(path)
+}
+
+/// Where `symbol` stands on `line`, from 0, of the file `path` on disk: a character in UTF-16 units, 0
+/// without a symbol or where the file is none that is looked at, which who is asked says.
+///
+/// *Errors*: that there is no such line, or that the symbol does not stand there.
+pub(crate) fn character(
+    path: &Path,
+    folder: &Path,
+    line: u64,
+    symbol: Option<&str>,
+) -> Result<u32, Trouble> {
+    let Ok(path) = file(path, folder) else { return Ok(0) };
+    let (path, lines) = (path.to_string_lossy(), lines());
+    let Some(n_lines) = lines.n_lines(&path) else { return Ok(0) };
+    let text =
+        u32::try_from(line).ok().and_then(|line| lines.line(&path, line)).ok_or_else(|| {
+            let line = line.saturating_add(1);
+            let reason = format!("there is no line {line}, the file has {n_lines}; read it again");
+            trouble("out-of-range", reason)
+        })?;
+    let Some(symbol) = symbol else { return Ok(0) };
+    find_symbol(&text, symbol, 0).map(|(start, _)| start).ok_or_else(|| {
+        let symbol: String = symbol.chars().take(80).collect();
+        let (line, text) = (line + 1, trimmed(&text, 200));
+        let reason =
+            format!("`{symbol}` does not stand on line {line}: {text}; read the file again");
+        trouble("symbol-not-found", reason)
+    })
+}
+
+/// The symbol at that place, positions from 0.
+pub(crate) fn symbol(path: &Path, line: u64, character: u64) -> Option<String> {
+    let path = fs::canonicalize(path).ok()?;
+    identifier(&lines().line(&path.to_string_lossy(), units(line))?, units(character))
+}
+
+fn units(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Of files on disk.
+fn lines() -> FileLines {
+    FileLines::new(Vec::new(), Vec::new())
 }
 
 /// A thread that owns the servers; they end with it, and it with the last who could ask.
@@ -144,12 +197,27 @@ mod tests {
     fn where_a_symbol_stands() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("a.py");
-        fs::write(&path, "x\n    total2 = \"😀\"; self.total(total)\n").expect("written");
-        for (line, symbol, found) in
-            [(1, "total", Some(24)), (1, "total2", Some(4)), (1, "tot", None), (9, "x", None)]
-        {
-            assert_eq!(character(&path, line, symbol), found, "{symbol}");
+        fs::write(&path, "x\n    total2 = \"😀\"; self.total(total)\na-b-c a-b\n")
+            .expect("written");
+        let folder = fs::canonicalize(dir.path()).expect("there");
+        let out = "out-of-range".to_string();
+        let none = "symbol-not-found".to_string();
+        for (line, symbol, found) in [
+            (1, Some("total"), Ok(24)),
+            (1, Some("total2"), Ok(4)),
+            (1, None, Ok(0)),
+            (2, Some("a-b"), Ok(6)),
+            (1, Some("tot"), Err(&none)),
+            (1, Some(""), Err(&none)),
+            (9, Some("x"), Err(&out)),
+            (u64::MAX, None, Err(&out)),
+        ] {
+            let seen = character(&path, &folder, line, symbol);
+            assert_eq!(seen.as_ref().map(|n| *n).map_err(|t| &t.code), found, "{line} {symbol:?}");
         }
+        // Nothing is told of a file elsewhere.
+        assert_eq!(character(&path, Path::new("/nowhere"), 9, Some("nope")), Ok(0));
+        assert_eq!(symbol(&path, 1, 26).as_deref(), Some("total"));
     }
 
     #[test]
@@ -165,7 +233,7 @@ mod tests {
         ] {
             let params = json!({"position": {"line": 0, "character": 0}});
             let question = Question {
-                feature: "definitions",
+                features: &["definitions", "enclosingSymbols"],
                 path: &path,
                 folder: &folder,
                 params: &params,
@@ -174,7 +242,8 @@ mod tests {
             let asked = Headless::default().ask(&question);
             let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
             let found = runtime.block_on(result(&question, asked));
-            assert_eq!(found["unavailable"][0]["code"], code, "{found}");
+            let codes = found["unavailable"].as_array().expect("both").iter().map(|e| &e["code"]);
+            assert_eq!(codes.collect::<Vec<_>>(), [code, code], "{found}");
         }
     }
 }

@@ -70,6 +70,16 @@ pub(crate) struct Answer {
     pub(crate) unavailable: Vec<Unavailable>,
 }
 
+impl Answer {
+    /// Whether anything was looked for at a place.
+    pub(crate) fn is_about_a_place(&self) -> bool {
+        self.enclosing.is_some()
+            || self.definitions.is_some()
+            || self.references.is_some()
+            || self.documentation.is_some()
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Node {
     pub(crate) name: String,

@@ -142,20 +142,37 @@ impl Tool {
                 "workspace",
             ],
             Self::Diagnostics => &[],
-            Self::Definition => &["symbolAtPosition", "definitions"],
-            Self::References => &["symbolAtPosition", "references"],
+            // What a place lies in is told by the symbols of the file.
+            Self::Definition => &["symbolAtPosition", "definitions", "enclosingSymbols"],
+            Self::References => &["symbolAtPosition", "references", "enclosingSymbols"],
             Self::Symbols => &["documentSymbols"],
         }
     }
 
-    /// The one feature that a language server answers without an editor.
-    pub(crate) fn semantic(self) -> Option<&'static str> {
+    /// Takes from `result`, the protocol's, what was only asked for the sake of the rest.
+    pub(crate) fn trim(self, result: &mut Value) {
+        const OTHER: &str = "enclosingSymbols";
+        if !matches!(self, Self::Definition | Self::References) {
+            return;
+        }
+        let unwanted = |map: Option<&mut Value>| {
+            map.and_then(Value::as_object_mut).and_then(|map| map.remove(OTHER))
+        };
+        unwanted(result.get_mut("truncated"));
+        unwanted(Some(result));
+        if let Some(entries) = result["unavailable"].as_array_mut() {
+            entries.retain(|entry| entry["capability"] != OTHER);
+        }
+    }
+
+    /// The features that a language server answers without an editor.
+    pub(crate) fn semantic(self) -> &'static [&'static str] {
         match self {
-            Self::Context => None,
-            Self::Diagnostics => Some("diagnostics"),
-            Self::Definition => Some("definitions"),
-            Self::References => Some("references"),
-            Self::Symbols => Some("documentSymbols"),
+            Self::Context => &["enclosingSymbols", "definitions", "documentation"],
+            Self::Diagnostics => &["diagnostics"],
+            Self::Definition => &["definitions", "enclosingSymbols"],
+            Self::References => &["references", "enclosingSymbols"],
+            Self::Symbols => &["documentSymbols"],
         }
     }
 
