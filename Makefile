@@ -10,7 +10,7 @@ target_dir := $(or $(CARGO_TARGET_DIR),target)
 soext := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 module := lisp/eca-context-module-$(version).$(soext)
 
-.PHONY: help build build-cli bench soak demo test test-rust test-lisp test-schema schema lint setup clean
+.PHONY: help build build-cli bench soak demo test test-rust test-lisp test-schema test-mcp schema lint setup clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -34,7 +34,7 @@ build-cli: ## Build the program eca-context: an MCP server, and questions from a
 demo: setup build ## Ask a small project, print question and answer
 	@$(EMACS) -Q --batch -L lisp -l tests/demo.el -f demo
 
-test: setup build test-rust test-lisp test-schema ## Run all tests
+test: setup build test-rust test-lisp test-schema test-mcp ## Run all tests
 
 test-rust: setup
 	$(CARGO) test --locked --features schema
@@ -54,6 +54,10 @@ soak: setup build ## Ask thousands of times with edits between: nothing may grow
 test-schema: setup test-rust test-lisp ## Validate every answer of the tests by docs/schema.json
 	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md docs/upstream.md \
 	  "$(target_dir)/tmp/answers.jsonl" "$(target_dir)/tmp/answers-random.jsonl" .test/answers.jsonl
+
+# The program is the one that test-rust built last, with the feature mcp.
+test-mcp: setup build test-rust
+	.test/venv/bin/python tests/mcp-test.py "$(target_dir)/debug/eca-context"
 
 schema: ## Rewrite docs/schema.json from the types
 	ECA_CONTEXT_WRITE_SCHEMA=1 $(CARGO) test --locked --features schema --test schema

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 emacs30_dir=/opt/emacs-30.1
 packages=(emacs-nox emacs-el elpa-flycheck elpa-package-lint elpa-dash elpa-s elpa-f elpa-ht
-          elpa-compat elpa-markdown-mode elpa-eglot elpa-lsp-mode clangd nodejs npm python3 gcc libc6-dev make)
+          elpa-compat elpa-markdown-mode elpa-eglot elpa-lsp-mode clangd nodejs npm python3 gcc git libc6-dev make)
 # What the binaries of Emacs 30.1 link to beyond those of 28.2.
 libraries=(libgccjit0 libtree-sitter0 liblcms2-2 libgpm2 libgmp10 libsqlite3-0 libxml2 libasound2)
 
@@ -36,8 +36,8 @@ install_packages() {
     local missing=() name
     for name in "${packages[@]}"; do
         case $name in
-            # An own compiler, Node.js or Python serves as well as Debian's.
-            gcc | make | npm | python3) command -v "$name" >/dev/null || missing+=("$name") ;;
+            # An own compiler, git, Node.js or Python serves as well as Debian's.
+            gcc | git | make | npm | python3) command -v "$name" >/dev/null || missing+=("$name") ;;
             nodejs) command -v node >/dev/null || missing+=("$name") ;;
             libc6-dev) [[ -e /usr/include/stdio.h ]] || missing+=("$name") ;;
             *) is_installed "$name" || missing+=("$name") ;;
@@ -86,15 +86,16 @@ install_emacs30() {
     has_emacs30 || die "the backports gave $(emacs-30.1 --version 2>&1 | head -n 1), not Emacs 30.1"
 }
 
-# Language servers, into a folder of our own; tests/package.json says which.
+# Language servers and a client of MCP, into a folder of our own; tests/package-lock.json says which.
 install_servers() {
-    cmp -s tests/package.json .test/node/package.json && [[ -x .test/node/node_modules/.bin/pyright ]] && return
-    say "installing language servers into .test/node"
+    cmp -s tests/package-lock.json .test/node/installed && [[ -x .test/node/node_modules/.bin/mcp-inspector ]] && return
+    say "installing language servers and a client of MCP into .test/node"
+    rm -rf .test/node
     mkdir -p .test/node
-    cp tests/package.json .test/node/package.json.new
-    (cd .test/node && mv package.json.new package.json &&
-        npm install --no-package-lock --no-audit --no-fund --loglevel=error >/dev/null) ||
-        { rm -f .test/node/package.json; die "npm could not install the language servers"; }
+    cp tests/package.json tests/package-lock.json .test/node
+    (cd .test/node && npm ci --no-audit --no-fund --loglevel=error >/dev/null) ||
+        die "npm could not install the language servers"
+    cp tests/package-lock.json .test/node/installed
 }
 
 # A grammar for tree-sitter in Emacs 30.1, compiled from its sources in npm.
@@ -118,6 +119,7 @@ name_what_is_missing() {
     has_emacs30 || missing+=("Emacs 30.1 as \`emacs-30.1'")
     command -v cc >/dev/null || missing+=("a C compiler to link with")
     command -v python3 >/dev/null || missing+=("Python 3")
+    command -v git >/dev/null || missing+=("git")
     command -v npm >/dev/null || missing+=("Node.js with npm")
     command -v clangd >/dev/null || missing+=("clangd")
     ((${#missing[@]})) || return 0
@@ -126,11 +128,11 @@ name_what_is_missing() {
     die "there is no apt here; please install ${list%, }, and the Emacs packages compat, eglot, flycheck, lsp-mode and package-lint"
 }
 
-# A Python of our own with the validator of JSON Schema and language servers; made anew when the list of
-# its packages changes.
+# A Python of our own with the validator of JSON Schema, language servers and a client of MCP; made anew
+# when the list of its packages changes.
 make_venv() {
     local venv=.test/venv
-    cmp -s tests/requirements.txt "$venv/requirements.txt" && "$venv/bin/python" -c 'import jsonschema' && return
+    cmp -s tests/requirements.txt "$venv/requirements.txt" && "$venv/bin/python" -c 'import jsonschema, mcp' && return
     python3 -c 'import ensurepip, venv' 2>/dev/null ||
         if is_debian; then
             want_root python3-venv
@@ -139,7 +141,7 @@ make_venv() {
         else
             die "please install Python 3 with its module venv"
         fi
-    say "installing the validator and language servers into $venv"
+    say "installing the validator, language servers and a client of MCP into $venv"
     rm -rf "$venv"
     python3 -m venv "$venv"
     "$venv/bin/pip" install -q --disable-pip-version-check -r tests/requirements.txt
