@@ -43,7 +43,7 @@ test-rust: setup
 test-lisp: setup build test-rust
 	tests/run-ert.sh
 
-bench: setup build ## Measure against Lisp on each of EMACSES, a table and one line a figure
+bench: setup build build-cli ## Measure against Lisp on each of EMACSES, a table and one line a figure
 	@benches/run.sh
 
 soak: setup build ## Ask thousands of times with edits between: nothing may grow

@@ -486,6 +486,7 @@ It must tell of N problems."
 (declare-function bench-context-all "features" (folder))
 (declare-function bench-references "features" (folder))
 (declare-function bench-lsp "headless" (folder))
+(declare-function bench-mcp "doors" (folder))
 
 (defun bench-report ()
   "Print a table and add the figures to the file that BENCH_FIGURES names."
@@ -522,7 +523,8 @@ It must tell of N problems."
                          ("stress" . ,(lambda () (bench-stress folder)))
                          ("context-all" . ,(lambda () (bench-context-all folder)))
                          ("references" . ,(lambda () (bench-references folder)))
-                         ("lsp" . ,(lambda () (bench-lsp folder)))))
+                         ("lsp" . ,(lambda () (bench-lsp folder)))
+                         ("mcp" . ,(lambda () (bench-mcp folder)))))
           (when (or (null only) (string-match-p only name))
             (funcall function)))
       (delete-directory folder t))

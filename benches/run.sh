@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 emacses=(${EMACSES:-emacs emacs-30.1})
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 module=$(realpath "${ECA_CONTEXT_MODULE_FILE:-lisp/eca-context-module-$version.so}")
+ECA_CONTEXT_PROGRAM=$(realpath "${ECA_CONTEXT_PROGRAM:-${CARGO_TARGET_DIR:-target}/release/eca-context}")
+export ECA_CONTEXT_PROGRAM
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export BENCH_FIGURES=$work/figures
@@ -30,7 +32,7 @@ for emacs in "${emacses[@]}"; do
     # Each Emacs compiles for itself what it runs.
     dir=$work/$(basename "$emacs")
     mkdir -p "$dir/home"
-    cp lisp/*.el benches/*.el benches/{server,bare}.py tests/{eca-stub,eglot-user,guest}.el "$dir"
+    cp lisp/*.el benches/*.el benches/{server,bare,mcp}.py tests/{eca-stub,eglot-user,guest}.el "$dir"
     ln -s "$module" "$dir/eca-context-module-$version.so"
     run=(env HOME="$dir/home" "$emacs" -Q --batch
         --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' -L "$dir")
@@ -38,7 +40,7 @@ for emacs in "${emacses[@]}"; do
     [[ $("$emacs" --version | head -n 1) != *" 28."* ]] || run+=("${packages28[@]}")
     "${run[@]}" --eval '(setq byte-compile-error-on-warn nil)' -f batch-byte-compile "$dir"/*.el 2>"$dir/log" ||
         { cat "$dir/log" >&2; exit 1; }
-    "${run[@]}" -l headless -f bench
+    "${run[@]}" -l doors -f bench
 done
 echo
 cat "$BENCH_FIGURES"

@@ -19,6 +19,12 @@
   (with-temp-buffer
     (let ((process-environment
            (append (list "BENCH_DIVISOR=100"
+                         ;; The one that `cargo test' built.
+                         (concat "ECA_CONTEXT_PROGRAM="
+                                 (expand-file-name
+                                  (concat (or (getenv "CARGO_TARGET_DIR") "target")
+                                          "/debug/eca-context")
+                                  (expand-file-name ".." (file-name-directory bench-test-script))))
                          (concat "EMACSES=" (expand-file-name invocation-name
                                                               invocation-directory)))
                    process-environment))
@@ -37,7 +43,7 @@
                        "stress-all-10000" "stress-near-10000" "stress-200x50"
                        "context-all-eglot" "context-all-eglot-slowest"
                        "references-1000-files" "references-bare-search"
-                       "lsp-cold" "lsp-warm"))))))
+                       "lsp-cold" "lsp-warm" "mcp-context"))))))
 
 (provide 'bench-test)
 ;;; bench-test.el ends here
