@@ -24,6 +24,7 @@
 (require 'eca-context-elisp)
 (require 'eca-context-defun)
 (require 'eca-context-files)
+(require 'eca-context-hosts)
 (require 'eca-context-headless)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-place)
@@ -176,15 +177,14 @@ The longest one, of all symbols, mostly does: it tells what encloses a place."
       (funcall done (list :trouble (list :code "error" :reason trouble))))))
 
 (defun eca-context-collect--context (context)
-  "Return CONTEXT with only those folders among its `:roots' that can be reached.
-If there are some and none of them can be, no file is inside."
+  "Return CONTEXT with only those folders among its `:roots' that can be some.
+If there are roots and none of them can be, no file is inside."
   (let ((roots (plist-get context :roots)))
     (append (list :roots
                   (and roots
                        (or (seq-filter (lambda (root)
                                          (and (stringp root)
-                                              (not (string-search "\0" root))
-                                              (eca-context-files-connected-p root)))
+                                              (not (string-search "\0" root))))
                                        roots)
                            (list (file-name-as-directory null-device)))))
             context)))
@@ -240,11 +240,11 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                '("no-file" . "no file was named and none of the workspace is open")))
          ((null path) (cons "unsupported-scheme" (format "only file: URIs are answered, not %s" uri)))
          ((string-search "\0" path) '("not-found" . "there is no such file"))
-         ((not (eca-context-files-connected-p path))
-          '("remote" . "there is no live connection to that host"))
          ((eca-context-files-excluded-p path)
           '("excluded" . "the user excludes this file"))
          ((find-buffer-visiting path) nil)
+         ((eca-context-hosts-remote-p path)
+          '("remote" . "the file is on another host and not open in the editor"))
          ;; What an answer named, as a library's source, may be asked about, too.
          ((not (or (eca-context-files-inside-p path roots) (eca-context-headless-named-p path)))
           '("outside-workspace" . "the file lies outside the workspace folders"))

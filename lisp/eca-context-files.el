@@ -13,6 +13,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'eca-context)
+(require 'eca-context-hosts)
 
 (defvar eca-context-files--folders nil
   "Folders and their true names, a hash table, while many files are looked at.")
@@ -45,10 +46,9 @@
   "Return non-nil if the user excludes FILE, by the name given or by its true name.
 A backup or an autosave of an excluded file is excluded, too."
   (let* ((case-fold-search t)
-         (is-remote (file-remote-p file))
+         (is-remote (eca-context-hosts-remote-p file))
          ;; Of a plain name no handler knows more, and each of many calls would look for one.
-         (file-name-handler-alist (and (or is-remote (string-prefix-p "/:" file))
-                                       file-name-handler-alist))
+         (file-name-handler-alist (and (string-prefix-p "/:" file) file-name-handler-alist))
          (true (if is-remote file (eca-context-files--true file))))
     (or (eca-context-files--excluded-name-p file)
         (and (not (string= true file)) (eca-context-files--excluded-name-p true)))))
@@ -73,13 +73,6 @@ Called for each of many files."
            (concat (file-name-directory file) (match-string 1 name)))
           (t file))))
 
-(defun eca-context-files-connected-p (path)
-  "Return non-nil if PATH is on this machine, or on one with a live connection.
-For a remote name alone, TRAMP is not even loaded: that starts programs."
-  (or (not (string-match-p "\\`/[^/:|]+[|:]" path))
-      (and (featurep 'tramp)
-           (or (not (file-remote-p path)) (file-remote-p path nil t)))))
-
 (defun eca-context-files-inside-p (file roots)
   "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
   (or (null roots)
@@ -90,7 +83,6 @@ For a remote name alone, TRAMP is not even loaded: that starts programs."
 (defun eca-context-files-shown-p (file roots)
   "Return non-nil if FILE, a name or nil, lies in ROOTS and is not excluded."
   (and file
-       (eca-context-files-connected-p file)
        (not (eca-context-files-excluded-p file))
        (eca-context-files-inside-p file roots)))
 

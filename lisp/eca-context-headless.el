@@ -18,6 +18,7 @@
 (require 'eca-context-document)
 (require 'eca-context-eglot)
 (require 'eca-context-files)
+(require 'eca-context-hosts)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-module)
 (require 'eca-context-position)
@@ -186,7 +187,7 @@ the cdr says why.  Nil if there is no session at all."
   "Return the folders in which servers may run for a session with ROOTS.
 Without ROOTS, when the user himself asks, those of all sessions count."
   (let ((roots (or roots (and (fboundp 'eca-context-eca-roots) (eca-context-eca-roots)))))
-    (seq-filter #'eca-context-files-connected-p
+    (seq-remove #'eca-context-hosts-remote-p
                 (if (eq eca-context-headless-roots 'session)
                     roots
                   (seq-filter (lambda (folder)
@@ -287,10 +288,11 @@ DEADLINE is a `float-time'."
 
 (defun eca-context-headless-keep (roots)
   "Stop the servers that run for none of the folders ROOTS."
-  (dolist (server (eca-context-headless-servers))
-    (unless (and roots (eca-context-files-inside-p
-                        (file-name-as-directory (plist-get server :root)) roots))
-      (eca-context-module-lsp-stop (plist-get server :id) 0))))
+  (eca-context-hosts-left-alone
+    (dolist (server (eca-context-headless-servers))
+      (unless (and roots (eca-context-files-inside-p
+                          (file-name-as-directory (plist-get server :root)) roots))
+        (eca-context-module-lsp-stop (plist-get server :id) 0)))))
 
 (defun eca-context-headless-stop (&optional id)
   "Stop the server with ID, or all, waiting at most 0.3 seconds for their end."

@@ -15,6 +15,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'timer)
+(require 'eca-context-hosts)
 
 (defvar warning-minimum-level)
 (defvar warning-minimum-log-level)
@@ -112,7 +113,8 @@ However many ask for it, the user's input comes between two of them."
                             (eq turn (eca-context-job--chain-timer (car turn)))))
                (when (car turn)
                  (setf (eca-context-job--chain-timer (car turn)) nil))
-               (apply (cadr turn) (cddr turn)))
+               (eca-context-hosts-left-alone
+                 (apply (cadr turn) (cddr turn))))
              (and eca-context-job--queue
                   (< (float-time) until)
                   (not (input-pending-p)))))))
@@ -271,7 +273,8 @@ SAID is `:async' for later, `interrupted' if it waited and the user typed."
                                   (append (plist-get result key)
                                           (reverse (eca-context-job--chain-outcomes chain)))))))
       (save-match-data
-        (funcall done result)))))
+        (eca-context-hosts-left-alone
+          (funcall done result))))))
 
 (defun eca-context-job--time-is-up (job)
   "Close the chains of JOB that are not over, each with whom it was waiting for."
@@ -336,7 +339,8 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
   "Call the function that CHAIN asks now and return its answer.
 If it waits and the user types, that is `interrupted'.  It can neither ask the
 user nor write to the echo area nor leave windows, match data, point or
-narrowing other than they were; one that waits is cut short.  It cannot end what
+narrowing other than they were; one that waits is cut short, one that asks
+another host fails.  It cannot end what
 the user is doing, either: only the user's own \\[keyboard-quit] goes on to
 there."
   (let* ((function (eca-context-job--chain-asked chain))
@@ -357,9 +361,10 @@ there."
             (catch 'top-level
               (with-local-quit
                 (condition-case err
-                    (or (eca-context-job--yielding
-                         #'eca-context-job-within (eca-context-job--share chain)
-                         #'eca-context-job--call-there chain)
+                    (or (eca-context-hosts-left-alone
+                          (eca-context-job--yielding
+                           #'eca-context-job-within (eca-context-job--share chain)
+                           #'eca-context-job--call-there chain))
                         (list (eca-context-job--silence chain)))
                   (inhibited-interaction
                    (list (eca-context-job--failure function "would-prompt"
@@ -444,18 +449,19 @@ is called with nil, too.  Return `:async'."
           (run-at-time
            0 eca-context-job--interval
            (lambda ()
-             (let* ((inhibit-message t)
-                    (message-log-max nil)
-                    (value (condition-case nil
-                               (save-match-data
-                                 (and (buffer-live-p buffer)
-                                      (with-current-buffer buffer
-                                        (save-excursion
-                                          (save-restriction (widen) (funcall step))))))
-                             (error (setq deadline 0) nil))))
-               (when (or value (not (buffer-live-p buffer)) (> (float-time) deadline))
-                 (cancel-timer timer)
-                 (save-match-data (funcall done value)))))))
+             (eca-context-hosts-left-alone
+               (let* ((inhibit-message t)
+                      (message-log-max nil)
+                      (value (condition-case nil
+                                 (save-match-data
+                                   (and (buffer-live-p buffer)
+                                        (with-current-buffer buffer
+                                          (save-excursion
+                                            (save-restriction (widen) (funcall step))))))
+                               (error (setq deadline 0) nil))))
+                 (when (or value (not (buffer-live-p buffer)) (> (float-time) deadline))
+                   (cancel-timer timer)
+                   (save-match-data (funcall done value))))))))
     :async))
 
 (provide 'eca-context-job)

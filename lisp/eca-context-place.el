@@ -62,7 +62,7 @@ it was.  A file that cannot be read, or that the user excludes, is an error."
     (eca-context-place--forget)
     (when (eca-context-files-excluded-p file)
       (error "The user excludes this file"))
-    (unless (and (eca-context-files-connected-p file) (file-regular-p file))
+    (unless (file-regular-p file)
       (error "There is no such file"))
     (when (and large-file-warning-threshold
                (> (file-attribute-size (file-attributes file)) large-file-warning-threshold))
