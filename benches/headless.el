@@ -5,9 +5,10 @@
 
 ;;; Commentary:
 
-;; Loaded by run.sh.  Pyright is asked for the references in a project that nobody has open: by us, from
-;; the asking server's write to its read, and by bare.py, which does nothing but ask it.  Both have a
-;; pyright of their own, and ask it as often.
+;; Loaded by run.sh.  Pyright is asked about a project that Emacs has no server for: by us, from the
+;; asking server's write to its read, and by bare.py, which does nothing but ask it.  Both have a pyright
+;; of their own, and ask it as often.  `lsp-cold' and `lsp-warm-references' are one question about a file
+;; that nobody visits; `lsp-warm' is all that can be asked about a text that was just edited.
 
 ;;; Code:
 
@@ -41,8 +42,9 @@
 The peer is that server asked by a script."
   (pcase-let* ((folder (file-name-as-directory (expand-file-name "lsp" folder)))
                (`(,file ,n) (bench-lsp-project folder))
-               (params (list :uri (bench-uri file) :position '(:line 1 :character 8)
-                             :include ["references"] :limit 1000))
+               (about (list :uri (bench-uri file)))
+               (at (append about '(:position (:line 1 :character 8) :limit 1000)))
+               (all-found-p (lambda (result) (= (length (plist-get result :references)) n)))
                (said "")
                (peer (make-process
                       :name "bench-bare" :connection-type 'pipe :noquery t
@@ -51,43 +53,74 @@ The peer is that server asked by a script."
                       :filter (lambda (_ text) (setq said (concat said text)))))
                (bare (lambda (how)
                        (setq said "")
+                       (garbage-collect)
                        (process-send-string peer (concat how "\n"))
                        (while (and (not (string-suffix-p "\n" said)) (process-live-p peer))
                          ;; As busily as for ours: the machine has its cores but once.
                          (accept-process-output peer 0.0001))
-                       (string-to-number said)))
-               (cold-ms nil) (warm-ms nil) (bare-cold-ms nil) (bare-warm-ms nil))
+                       (unless (process-live-p peer)
+                         (error "lsp: %s" said))
+                       (string-to-number said))))
     (eca-context-eca-install)
     (unwind-protect
         (bench-with-server folder ask
-          (let ((ours (lambda ()
-                        ;; While it starts it says so and is asked again.
-                        (let ((sum 0) result)
-                          (while (< (length (plist-get result :references)) n)
-                            (when (> sum 60000)
-                              (error "lsp: %S" result))
-                            (pcase-let ((`(,ms . ,said) (funcall ask "editor/getContext" params)))
-                              (setq sum (+ sum ms)
-                                    result said)))
-                          sum))))
-            (dotimes (_ (if (> bench-divisor 1) 1 5))
-              (eca-context-headless-stop)
-              (while (eca-context-headless-servers)
-                (eca-context-headless-stop))
-              (push (funcall ours) cold-ms)
-              (push (funcall bare "cold") bare-cold-ms))
-            (dotimes (sample (if (> bench-divisor 1) 2 31))
-              (let ((ms (funcall ours))
-                    (bare-ms (funcall bare "warm")))
-                ;; The first ones are to warm up.
-                (when (or (> sample 9) (> bench-divisor 1))
-                  (push ms warm-ms)
-                  (push bare-ms bare-warm-ms))))))
+          (let* ((referring (append at '(:include ["references"])))
+                 (ours (lambda () (bench-lsp-ask ask "editor/getContext" referring all-found-p))))
+            (bench-lsp-compare "lsp-cold" 5 0
+                               (lambda ()
+                                 (while (eca-context-headless-servers)
+                                   (eca-context-headless-stop))
+                                 (funcall ours))
+                               (lambda () (funcall bare "cold")))
+            (bench-lsp-compare "lsp-warm-references" 21 10 ours (lambda () (funcall bare "warm")))
+            (with-current-buffer (find-file-noselect file)
+              (unwind-protect
+                  (bench-lsp-compare
+                   "lsp-warm" 21 5
+                   (lambda ()
+                     (goto-char (point-max))
+                     (insert "#\n")
+                     (+ (bench-lsp-ask ask "editor/getContext"
+                                       (append at '(:include ["definitions" "references" "documentation"
+                                                              "documentSymbols"]))
+                                       (lambda (result)
+                                         (and (funcall all-found-p result)
+                                              (= (length (plist-get result :definitions)) 1)
+                                              (= (length (plist-get result :documentation)) 1)
+                                              (= (length (plist-get result :documentSymbols)) 1))))
+                        (bench-lsp-ask ask "editor/getDiagnostics" about
+                                       (lambda (result) (eq (plist-get result :fresh) t)))))
+                   (lambda () (+ (funcall bare "edited") (funcall bare "checked"))))
+                (set-buffer-modified-p nil)
+                (kill-buffer)))))
       (eca-context-eca-uninstall)
       (eca-context-headless-stop)
-      (delete-process peer))
-    (bench-note "lsp-cold" cold-ms bare-cold-ms)
-    (bench-note "lsp-warm" warm-ms bare-warm-ms)))
+      (delete-process peer))))
+
+(defun bench-lsp-compare (name n-samples n-first ours bare)
+  "Measure OURS and BARE in turn as NAME, N-SAMPLES each after N-FIRST to warm up."
+  (let ((n-first (if (> bench-divisor 1) 1 n-first))
+        ours-ms bare-ms)
+    (dotimes (sample (+ n-first (if (> bench-divisor 1) 1 n-samples)))
+      (let ((ms (funcall ours))
+            (peer-ms (funcall bare)))
+        (unless (< sample n-first)
+          (push ms ours-ms)
+          (push peer-ms bare-ms))))
+    (bench-note name ours-ms bare-ms)))
+
+(defun bench-lsp-ask (ask method params right-p)
+  "Have ASK ask METHOD with PARAMS until RIGHT-P holds of the result; return how long that took.
+While a server starts it says so and is asked again."
+  (let ((sum 0)
+        (is-right nil))
+    (while (not is-right)
+      (pcase-let ((`(,ms . ,result) (funcall ask method params)))
+        (setq sum (+ sum ms)
+              is-right (funcall right-p result))
+        (when (> sum 60000)
+          (error "lsp: %S" result))))
+    sum))
 
 (provide 'headless)
 ;;; headless.el ends here

@@ -43,7 +43,7 @@
                        "stress-all-10000" "stress-near-10000" "stress-200x50"
                        "context-all-eglot" "context-all-eglot-slowest"
                        "references-1000-files" "references-bare-search"
-                       "lsp-cold" "lsp-warm" "mcp-context"))))))
+                       "lsp-cold" "lsp-warm-references" "lsp-warm" "mcp-context"))))))
 
 (provide 'bench-test)
 ;;; bench-test.el ends here
