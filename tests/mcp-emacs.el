@@ -20,7 +20,9 @@ The next argument is what this Emacs is called, a third one asks for eglot."
   (let ((file (pop command-line-args-left))
         (orders (getenv "MCP_EVAL"))
         (inhibit-message t))
-    (setq eca-context-serve-name (pop command-line-args-left))
+    (setq eca-context-serve-name (pop command-line-args-left)
+          ;; In batch no event of a watched folder is read, and while one waits, no end of a process is told.
+          create-lockfiles nil)
     (switch-to-buffer (find-file-noselect file))
     (when (pop command-line-args-left)
       (require 'eglot-user)

@@ -23,6 +23,18 @@ USE = "from app import Cart\n\nprint(Cart().total([3]))\n"
 MANY = "".join(f"def f_{n}(argument):\n    pass\n\n" for n in range(400))
 AT = {"path": "app.py", "line": 13, "symbol": "total"}
 NOBODY = 65534
+# What no tool should be asked, from the client of whoever knows no schema.
+ABSURD = [
+    {"path": ""}, {"path": " "}, {"path": "/"}, {"path": "."}, {"path": ".."}, {"path": "nope.py"},
+    {"path": "x" * 5000}, {"path": "a\0b"}, {"path": "\udfff.py"}, {"path": "http://x/y"}, {"path": "~/x"}, {"path": 5},
+    {"path": ["a"]}, {"line": 0}, {"line": -1}, {"line": 1.5}, {"line": "3"}, {"line": None}, {"line": 10**12},
+    {"line": 2**64}, {"line": 1e300}, {"symbol": "x"}, {"column": 3}, {"since": "x" * 9999}, {"since": 5},
+    {"max_bytes": 0}, {"max_bytes": -1}, {"unknown": 1},
+    *({"path": path, "line": 1, "symbol": "root"} for path in ("/etc/passwd", "/dev/zero", "/ssh:h:/x")),
+    *({**AT, "line": line} for line in (10**12, 2**32 + 13)),
+    *({**AT, "column": column} for column in (0, 10**12, 2**32 + 13)),
+    *({**AT, "symbol": symbol} for symbol in ("", "\n", "\ud800", "😀", "x" * 100_000)),
+]
 
 
 def places(items):
@@ -65,6 +77,25 @@ async def settled(client, **arguments):
         if found.get("fresh"):
             return found
         assert time.monotonic() < deadline, found
+
+
+def bear(server):
+    """Ask each tool what is ABSURD, and have SERVER say of each in a few words what is wrong with it, or what
+    it found all the same."""
+    answers = {}
+    for n, (tool, arguments) in enumerate((tool, arguments) for tool in TOOLS for arguments in ABSURD):
+        ask(server, n, tool, **arguments)
+        answer = json.loads(server.stdout.readline())
+        assert answer["id"] == n and "result" in answer, (tool, str(arguments)[:100], answer)
+        result = answer["result"]
+        text = result["content"][0]["text"]
+        assert 0 < len(text) < 2000, (tool, str(arguments)[:100], text[:3000])
+        assert "error)" not in text and "panicked" not in text, (tool, str(arguments)[:100], text)
+        if result["isError"]:
+            [entry] = [e for e in result["structuredContent"]["unavailable"] if "selection" not in e["what"]]
+            assert len(entry["reason"]) < 600 and "\n" not in entry["reason"], entry
+        answers[tool, json.dumps(arguments)] = result["structuredContent"]
+    return answers
 
 
 async def test_lists_the_same_tools_each_time(plain, served):
@@ -196,6 +227,15 @@ async def test_what_is_no_message_and_what_is_too_large(plain, served):
     assert server.wait(10) == 0
 
 
+async def test_what_nobody_should_ask(plain, served):
+    server = raw(served.root)
+    answers = bear(server)
+    found = answers["editor_definition", json.dumps({**AT, "line": 10**12})]
+    assert found["unavailable"][0]["code"] == "out-of-range", found
+    server.stdin.close()
+    assert server.wait(10) == 0
+
+
 async def test_a_client_that_dies(plain, served):
     servers = [raw(plain.root) for _ in range(3)]
     with plain.stopped():
@@ -311,6 +351,12 @@ async def test_without_any_emacs(plain, served):
         assert (lacking["what"], lacking["code"]) == ("open_files, selection", "not-running"), lacking
         code, text = await client.fail("editor_symbols", path="one.el")
         assert "no language server is known" in text, text
+    server = raw(served.root)
+    answers = bear(server)
+    found = answers["editor_context", json.dumps({**AT, "column": 10**12})]
+    assert (found["column"], names(found["enclosing"])) == (27, [("main", 0)]), found
+    server.stdin.close()
+    assert server.wait(10) == 0
     seen = await inspect(served.root, "editor_symbols", "path=app.py")
     is_right("editor_symbols", seen["structuredContent"])
 

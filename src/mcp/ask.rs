@@ -13,10 +13,11 @@ use super::arguments::Options;
 use super::budget::fit;
 use super::editor::{self, Editor, Hello, Missing};
 use super::headless::{self, Headless};
+use super::input::{self, Input};
 use super::model::{Answer, Unavailable};
 use super::read;
 use super::since::{Lost, Memory};
-use super::tools::{Input, Tool};
+use super::tools::Tool;
 use crate::core::uri;
 
 const MAX_BYTES: usize = 16 * 1024;
@@ -52,13 +53,10 @@ impl Asker {
 
     /// The answer to `tool` with `arguments`, within the time limit whatever Emacs does.
     pub(crate) async fn answer(&self, tool: Tool, arguments: Map<String, Value>) -> Said {
-        let input: Input = match serde_json::from_value(Value::Object(arguments)) {
+        let input = match input::read(tool, arguments) {
             Ok(input) => input,
-            Err(error) => return self.failed(tool, "invalid", &format!("arguments: {error}")),
+            Err(reason) => return self.failed(tool, "invalid", &reason),
         };
-        if let Err(reason) = check(tool, &input) {
-            return self.failed(tool, "invalid", reason);
-        }
         let max_bytes = input.max_bytes.map_or(MAX_BYTES, |n| n.clamp(1024, 1 << 20) as usize);
         let deadline = Instant::now() + self.options.timeout;
         // A little before the end, so that the answer is there in time.
@@ -105,9 +103,10 @@ impl Asker {
         let path = self.resolve(path, &Hello::default());
         let mut params = json!({"limit": LIMIT});
         if let Some(line) = input.line.map(|line| line - 1) {
-            let symbol = input.symbol.as_deref().filter(|_| input.column.is_none());
-            let character = match headless::character(&path, &self.directory, line, symbol) {
-                Ok(character) => input.column.map_or(u64::from(character), |column| column - 1),
+            let (symbol, column) = (input.symbol.as_deref(), input.column.map(|column| column - 1));
+            let character = headless::character(&path, &self.directory, line, symbol, column);
+            let character = match character {
+                Ok(character) => character,
                 Err(trouble) => return self.failed(tool, &trouble.code, &trouble.reason),
             };
             params["position"] = json!({"line": line, "character": character});
@@ -157,6 +156,9 @@ impl Asker {
         limit: Instant,
     ) -> Result<Result<Answer, String>, Missing> {
         let question = self.question(tool, input, &emacs.hello);
+        if question.folder.is_some() && tool != Tool::Diagnostics {
+            return Ok(Err("`path` is a folder; this tool is about a file".into()));
+        }
         let left = limit.saturating_duration_since(Instant::now());
         let mut params = question.params;
         params["workingDirectory"] = json!(self.directory);
@@ -203,8 +205,6 @@ impl Asker {
         let mut params = json!({});
         if let Some(file) = &file {
             params["uri"] = json!(uri::from_path(&file.to_string_lossy()));
-        } else if let Some(folder) = folder.as_ref().filter(|_| tool != Tool::Diagnostics) {
-            params["uri"] = json!(uri::from_path(&folder.to_string_lossy()));
         }
         if let Some(line) = input.line {
             let mut position = json!({"line": line - 1});
@@ -247,7 +247,10 @@ impl Asker {
                     what: "since".into(),
                     code: "unknown-token".into(),
                     reason: match lost {
-                        Lost::Unknown => format!("there is no answer {token} to compare with"),
+                        Lost::Unknown => {
+                            let token: String = token.chars().take(20).collect();
+                            format!("there is no answer {token} to compare with")
+                        }
                         Lost::OtherScope(scope) => format!("answer {token} was about {scope}"),
                     },
                     retry: false,
@@ -301,26 +304,6 @@ struct Question {
     /// What is asked about, if that is known.
     file: Option<PathBuf>,
     folder: Option<PathBuf>,
-}
-
-/// What is wrong with `input`, a sentence.
-fn check(tool: Tool, input: &Input) -> Result<(), &'static str> {
-    let needs_place = matches!(tool, Tool::Definition | Tool::References);
-    if input.line == Some(0) || input.column == Some(0) {
-        Err("lines and columns count from 1")
-    } else if input.line.is_none() && (input.symbol.is_some() || input.column.is_some()) {
-        Err("`symbol` and `column` need `line`")
-    } else if needs_place && input.path.is_some() && input.line.is_none() {
-        Err("give `line`, and `symbol` as it is written on it")
-    } else if needs_place
-        && input.line.is_some()
-        && input.symbol.is_none()
-        && input.column.is_none()
-    {
-        Err("give `symbol` as it is written on that line")
-    } else {
-        Ok(())
-    }
 }
 
 fn said(answer: Answer, max_bytes: usize) -> Said {
@@ -405,22 +388,6 @@ mod tests {
                 map.remove("include");
             }
             assert_eq!(found, params, "{given}");
-        }
-    }
-
-    #[test]
-    fn what_a_model_is_told_when_it_asks_wrongly() {
-        for (tool, given, wrong) in [
-            (Tool::Context, json!({}), false),
-            (Tool::Context, json!({"line": 0}), true),
-            (Tool::Context, json!({"symbol": "x"}), true),
-            (Tool::Definition, json!({}), false),
-            (Tool::Definition, json!({"path": "a"}), true),
-            (Tool::Definition, json!({"path": "a", "line": 1}), true),
-            (Tool::Definition, json!({"path": "a", "line": 1, "column": 2}), false),
-            (Tool::Symbols, json!({"path": "a"}), false),
-        ] {
-            assert_eq!(check(tool, &input(given.clone())).is_err(), wrong, "{given}");
         }
     }
 }

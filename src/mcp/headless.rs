@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::server::{self, trouble};
 use crate::core::facts::Trouble;
-use crate::core::lines::{Lines, find_symbol, identifier, trimmed};
+use crate::core::lines::{Lines, find_symbol, identifier, snap, trimmed};
 use crate::core::position::Position;
 use crate::files::FileLines;
 use crate::lsp::{Ask, Found, Limits, Servers};
@@ -116,8 +116,9 @@ fn file(path: &Path, folder: &Path) -> Result<PathBuf, Trouble> {
     Ok(path)
 }
 
-/// Where `symbol` stands on `line`, from 0, of the file `path` on disk: a character in UTF-16 units, 0
-/// without a symbol or where the file is none that is looked at, which who is asked says.
+/// The character, in UTF-16 units, that is meant on `line` of the file `path` on disk, positions from 0: the
+/// one given, at most the line's end, else where `symbol` stands, else 0. It is 0, too, where the file is
+/// none that is looked at, which who is asked says.
 ///
 /// *Errors*: that there is no such line, or that the symbol does not stand there.
 pub(crate) fn character(
@@ -125,6 +126,7 @@ pub(crate) fn character(
     folder: &Path,
     line: u64,
     symbol: Option<&str>,
+    character: Option<u64>,
 ) -> Result<u32, Trouble> {
     let Ok(path) = file(path, folder) else { return Ok(0) };
     let (path, lines) = (path.to_string_lossy(), lines());
@@ -135,6 +137,9 @@ pub(crate) fn character(
             let reason = format!("there is no line {line}, the file has {n_lines}; read it again");
             trouble("out-of-range", reason)
         })?;
+    if let Some(character) = character {
+        return Ok(snap(&text, units(character)));
+    }
     let Some(symbol) = symbol else { return Ok(0) };
     find_symbol(&text, symbol, 0).map(|(start, _)| start).ok_or_else(|| {
         let symbol: String = symbol.chars().take(80).collect();
@@ -212,11 +217,12 @@ mod tests {
             (9, Some("x"), Err(&out)),
             (u64::MAX, None, Err(&out)),
         ] {
-            let seen = character(&path, &folder, line, symbol);
+            let seen = character(&path, &folder, line, symbol, None);
             assert_eq!(seen.as_ref().map(|n| *n).map_err(|t| &t.code), found, "{line} {symbol:?}");
         }
         // Nothing is told of a file elsewhere.
-        assert_eq!(character(&path, Path::new("/nowhere"), 9, Some("nope")), Ok(0));
+        assert_eq!(character(&path, Path::new("/nowhere"), 9, Some("nope"), None), Ok(0));
+        assert_eq!(character(&path, &folder, 0, Some("nope"), Some(u64::MAX)), Ok(1));
         assert_eq!(symbol(&path, 1, 26).as_deref(), Some("total"));
     }
 

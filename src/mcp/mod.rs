@@ -2,7 +2,7 @@
 //! running Emacs answers through its socket, or language servers where there is none. It knows no
 //! provider and decides nothing about what is found.
 //!
-//! `tools` says what can be asked; `ask` has it answered, by `editor` or by `headless`; `read`, `since`,
+//! `tools` says what can be asked, `input` with what; `ask` has it answered, by `editor` or by `headless`; `read`, `since`,
 //! `budget` and `text` make of an answer what a model reads.
 
 mod arguments;
@@ -10,6 +10,8 @@ mod ask;
 mod budget;
 mod editor;
 mod headless;
+mod input;
+mod lines;
 mod model;
 mod read;
 mod server;

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::arguments::Options;
 use super::ask::Asker;
+use super::lines;
 use super::tools::{TOOLS, Tool};
 
 /// So many questions are on their way to the editor at once.
@@ -39,7 +40,11 @@ pub(crate) fn serve(options: Options) -> Result<(), String> {
         places: Arc::new(Semaphore::new(MAX_ASKED)),
     };
     let ended = runtime.block_on(async {
-        let running = server.serve(stdio()).await.map_err(|error| error.to_string())?;
+        let (input, output) = stdio();
+        let running = server
+            .serve((lines::mended(input), output))
+            .await
+            .map_err(|error| error.to_string())?;
         running.waiting().await.map_err(|error| error.to_string())
     });
     // A thread may be reading what never comes.

@@ -5,29 +5,10 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool as Declared, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::input::Input;
 use super::model::Answer;
-
-/// What a tool is given.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(default)]
-pub(crate) struct Input {
-    /// File, absolute or relative to the workspace root; for diagnostics also a folder. Without it:
-    /// the file the user is in.
-    pub(crate) path: Option<String>,
-    /// Line, from 1. Without `path` and `line`: where the user's cursor is.
-    pub(crate) line: Option<u64>,
-    /// The symbol exactly as written on that line; its column is found from it.
-    pub(crate) symbol: Option<String>,
-    /// Column, from 1, in UTF-16 units; only where `symbol` will not do.
-    pub(crate) column: Option<u64>,
-    /// Token of an earlier answer: also say what is new and what is fixed since then.
-    pub(crate) since: Option<String>,
-    /// Most bytes of the answer, default 16384.
-    pub(crate) max_bytes: Option<u64>,
-}
 
 /// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +79,7 @@ impl Tool {
         }
     }
 
-    fn inputs(self) -> &'static [&'static str] {
+    pub(crate) fn inputs(self) -> &'static [&'static str] {
         match self {
             Self::Context | Self::Definition | Self::References => {
                 &["path", "line", "symbol", "column", "max_bytes"]
