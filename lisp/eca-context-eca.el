@@ -15,6 +15,7 @@
 (require 'eca-context)
 (require 'eca-context-collect)
 (require 'eca-context-headless)
+(require 'eca-context-hosts)
 (require 'eca-context-log)
 
 (declare-function eca--session-process "ext:eca-util" (session) t)
@@ -90,6 +91,14 @@ of the capabilities, the echo area tells what to do."
   "Return the workspace folders of all sessions."
   (apply #'append (eca-context-eca-workspaces)))
 
+(defun eca-context-eca--served-p (session)
+  "Return non-nil if the requests of SESSION's server are answered here.
+Not if it runs in a container or on another host: it names files otherwise than
+Emacs does, and eca-emacs translates."
+  (not (or (eca-context-eca-trouble)
+           (bound-and-true-p eca-local-to-remote-prefix-map)
+           (seq-some #'eca-context-hosts-remote-p (eca--session-workspace-folders session)))))
+
 (defun eca-context-eca--deleted (&rest _)
   "Stop the language servers that ran for a session that is gone."
   (eca-context-headless-keep (eca-context-eca-roots)))
@@ -109,7 +118,7 @@ process id of Emacs: not if it runs where that is another one."
 Else return what ORIGINAL makes of it.  The work is done in a timer, after the
 process filter that calls this has returned."
   (if (or (not (member (plist-get request :method) eca-context-eca--methods))
-          (eca-context-eca-trouble))
+          (not (eca-context-eca--served-p session)))
       (funcall original session request)
     (let ((id (plist-get request :id))
           (method (plist-get request :method)))
@@ -172,7 +181,8 @@ DELAY grows with each try, up to a quarter of a second."
   "Return ARGUMENTS of a request; those of `initialize' with what is answered here.
 The caller's lists stay as they are."
   (pcase-let ((`(,session . ,keys) arguments))
-    (if (not (equal (plist-get keys :method) "initialize"))
+    (if (or (not (equal (plist-get keys :method) "initialize"))
+            (not (eca-context-eca--served-p session)))
         arguments
       (cons session
             (seq-reduce (pcase-lambda (keys `(,path . ,value))

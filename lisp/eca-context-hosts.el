@@ -40,7 +40,10 @@
 As long as TRAMP is not loaded, it is not loaded for that: that starts programs."
   (and (string-match-p eca-context-hosts--regexp file)
        (or (not (featurep 'tramp))
-           (file-remote-p file))))
+           ;; A method that TRAMP does not know, or a name that is none.
+           (condition-case nil
+               (file-remote-p file)
+             (error t)))))
 
 (defun eca-context-hosts--handle (operation &rest arguments)
   "Do OPERATION with ARGUMENTS as far as it needs no other host.
@@ -78,7 +81,11 @@ Else signal a `file-error'."
          ;; TRAMP would be loaded.
          (and (featurep 'tramp)
               (remove eca-context-hosts--entry file-name-handler-alist))))
-    (apply operation arguments)))
+    (condition-case nil
+        (apply operation arguments)
+      ;; A method that TRAMP does not know.
+      (error (let ((file-name-handler-alist nil))
+               (apply operation arguments))))))
 
 (provide 'eca-context-hosts)
 ;;; eca-context-hosts.el ends here

@@ -181,9 +181,11 @@ Return what the server was sent, `initialize' first."
   (let* ((params '(:capabilities (:codeAssistant (:editor (:diagnostics t)))))
          (before (copy-tree params))
          (callback (lambda (_) 'x))
-         (arguments (list 'session :method "initialize" :params params
+         (session (eca-create-session nil))
+         (arguments (list session :method "initialize" :params params
                           :success-callback callback))
          (got (eca-context-eca--request arguments)))
+    (eca-delete-session session)
     (should (equal params before))
     (should (eq (plist-get (cdr arguments) :params) params))
     (should (eq (plist-get (cdr got) :success-callback) callback))
@@ -306,6 +308,24 @@ Return what the server was sent, `initialize' first."
       (let ((request (list :id 1 :method method)))
         (should (equal (eca-context-eca--handle original 'session request)
                        (list 'session request)))))))
+
+(ert-deftest eca-test-a-server-elsewhere-is-theirs ()
+  (eca-test-with-folder folder
+    (let ((uri (eca-test-write (expand-file-name "a.el" folder) "(car nil)\n")))
+      (pcase-dolist (`(,map ,roots) `((((,folder . "/workspace/")) (,folder))
+                                      (nil ("/ssh:nobody.invalid:/workspace/" ,folder))))
+        (cl-progv '(eca-local-to-remote-prefix-map) (list map)
+          (eca-test-with-mode
+           (let ((session (eca-create-session roots))
+                 (request (list :id 1 :method "editor/getDiagnostics" :params (list :uri uri)))
+                 (arguments (list :method "initialize" :params (list :capabilities nil))))
+             (unwind-protect
+                 (progn
+                   (should (eq (eca-context-eca--handle (lambda (&rest _) 'theirs) session request)
+                               'theirs))
+                   (should (equal (eca-context-eca--request (cons session arguments))
+                                  (cons session arguments))))
+               (eca-delete-session session)))))))))
 
 (ert-deftest eca-test-a-dead-server-is-no-fault ()
   (let ((session (eca-create-session '("/")))

@@ -70,6 +70,11 @@ That is the name at its beginning, its symbols, the open files, and the codes."
                   (should (plist-get (hosts-test-ask "editor/getDiagnostics"
                                                      (and uri (list :uri uri)) (list there folder))
                                      :diagnostics)))))
+            (dolist (odd '("/nobody:host:/a.py" "/nobody::/a.py" "/mock:nobody.invalid:~/a"
+                           "/mock:a|mock:b:/a.py" "/nobody:host:/../a.py"))
+              (should (equal (cons odd (hosts-test-says odd (list "/nobody:host:/" there folder)))
+                             (list odd nil nil '("a.py" "c.py")
+                                   '("remote" "remote" "remote" "remote")))))
             ;; Nobody has called the host again.
             (should-not (tramp-get-connection-process (tramp-dissect-file-name there))))
         (when shell
