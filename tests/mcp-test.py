@@ -14,7 +14,8 @@ import time
 import traceback
 
 from jsonschema import Draft7Validator
-from mcp_clients import (RUN, SOURCE, WORK, Client, Emacs, ask, inspect, make_world, project, raw, written)
+from mcp_clients import (RUN, SOURCE, WORK, Client, Emacs, ask, heard, inspect, make_world, project, raw,
+                         written)
 
 TOOLS = ["editor_context", "editor_definition", "editor_diagnostics", "editor_references", "editor_symbols"]
 LISP = '(defun mcp-one (x)\n  "Return X."\n  x)\n\n(mcp-one 1)\n'
@@ -268,31 +269,6 @@ async def test_what_is_left_over_or_strange_is_passed_over(plain, served):
             assert (await client.fail("editor_context"))[0] == "not-running"
     for name in ("left.1", "other.2"):
         (RUN / name).unlink()
-
-
-def heard(path, user):
-    """What a process of USER hears at the socket PATH, or the name of its error."""
-    mine, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
-            with socket.socket(socket.AF_UNIX) as door:
-                door.settimeout(20)
-                door.connect(str(path))
-                body = b'{"jsonrpc":"2.0","id":1,"method":"editor/hello","params":{}}'
-                door.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-                os.write(theirs, door.recv(99))
-        except OSError as error:
-            os.write(theirs, type(error).__name__.encode())
-        finally:
-            os._exit(0)
-    os.close(theirs)
-    os.waitpid(child, 0)
-    with open(mine, "rb") as pipe:
-        return pipe.read()
 
 
 async def test_nobody_else_is_answered(plain, served):
