@@ -110,8 +110,8 @@ The peer is that server asked by a script."
     (bench-note name ours-ms bare-ms)))
 
 (defun bench-lsp-ask (ask method params right-p)
-  "Have ASK ask METHOD with PARAMS until RIGHT-P holds of the result; return how long that took.
-While a server starts it says so and is asked again."
+  "Have ASK ask METHOD with PARAMS until RIGHT-P holds of the result.
+Return how long that took.  While a server starts it says so and is asked again."
   (let ((sum 0)
         (is-right nil))
     (while (not is-right)
