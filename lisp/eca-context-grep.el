@@ -71,7 +71,8 @@
 
 (defun eca-context-grep (name folders patterns deadline done)
   "Find the whole symbol NAME in files of FOLDERS whose names match PATTERNS.
-What is whole is a matter of the current buffer's syntax.  At last, at DEADLINE
+What is whole is a matter of the current buffer's syntax.  Of a file whose
+buffer has unsaved text, that text counts.  At last, at DEADLINE
 or before, call DONE once with the places, lists (FILE LINE CHARACTER END), and
 nil or the reason why there may be more; lines count from 0, CHARACTER and END
 in UTF-16 units."
@@ -93,7 +94,10 @@ in UTF-16 units."
                                          (eca-context-grep--places name)))))
                          (let ((kill-buffer-query-functions nil))
                            (kill-buffer buffer))
-                         (funcall done places why)))))))
+                         (funcall done
+                                  (with-syntax-table syntax
+                                    (eca-context-grep--as-edited places name folders patterns))
+                                  why)))))))
     (with-current-buffer buffer
       (setq default-directory (file-name-as-directory (car folders))))
     (setq process
@@ -157,6 +161,72 @@ in UTF-16 units."
                (line (aref lines (car beg))))
           (push (list (car line) (cdr line) (cdr beg) (cdr end)) places)))
       (nreverse places))))
+
+;;;; Unsaved text
+
+(defun eca-context-grep--as-edited (places name folders patterns)
+  "Return PLACES of NAME with those in unsaved text in place of those on disk.
+FOLDERS and PATTERNS are what was searched."
+  (let ((edited (delq nil
+                      (mapcar (lambda (buffer)
+                                (let ((file (and (buffer-modified-p buffer)
+                                                 (eca-context-grep--file buffer folders patterns))))
+                                  (and file (cons file buffer))))
+                              (buffer-list)))))
+    (append (if edited
+                (seq-remove (lambda (place) (assoc (car place) edited)) places)
+              places)
+            (seq-mapcat (pcase-lambda (`(,file . ,buffer))
+                          (mapcar (lambda (place) (cons file place))
+                                  (eca-context-grep--in-buffer name buffer)))
+                        edited))))
+
+(defun eca-context-grep--file (buffer folders patterns)
+  "Return the name under which a search comes to the file of BUFFER, or nil.
+FOLDERS are searched for PATTERNS."
+  (with-current-buffer buffer
+    (and buffer-file-name
+         (seq-find (lambda (file) (eca-context-grep--searched-p file folders patterns))
+                   (list buffer-file-name
+                         (and buffer-file-truename (expand-file-name buffer-file-truename)))))))
+
+(defun eca-context-grep--searched-p (file folders patterns)
+  "Return non-nil if a search of FOLDERS for PATTERNS comes to FILE, a name or nil."
+  (let ((folder (and file (seq-find (lambda (folder)
+                                      (string-prefix-p (file-name-as-directory
+                                                        (expand-file-name folder))
+                                                       file))
+                                    folders)))
+        (case-fold-search nil))
+    (and folder
+         (seq-some (lambda (pattern)
+                     (string-match-p (wildcard-to-regexp pattern) (file-name-nondirectory file)))
+                   (or patterns '("*")))
+         (null (seq-intersection vc-directory-exclusion-list
+                                 (split-string (substring file (length folder)) "/"))))))
+
+(defun eca-context-grep--in-buffer (name buffer)
+  "Return where the symbol NAME stands in the whole text of BUFFER.
+The value is a list of (LINE CHARACTER END); what is whole is a matter of the syntax in force here."
+  (let ((syntax (syntax-table))
+        (positions nil)
+        beg)
+    (with-current-buffer buffer
+      (with-syntax-table syntax
+        (save-excursion
+          (save-restriction
+            (widen)
+            (goto-char (point-min))
+            (while (setq beg (eca-context-position-next-symbol name nil))
+              (push (cons beg (point)) positions)))))
+      (let ((swept (eca-context-position-sweep
+                    (seq-mapcat (lambda (place) (list (car place) (cdr place)))
+                                (nreverse positions))))
+            (places nil))
+        (while swept
+          (pcase-let ((`(,line . ,character) (pop swept)))
+            (push (list line character (cdr (pop swept))) places)))
+        (nreverse places)))))
 
 (provide 'eca-context-grep)
 ;;; eca-context-grep.el ends here
