@@ -243,26 +243,37 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
          ((eca-context-files-excluded-p path)
           '("excluded" . "the user excludes this file"))
          ((find-buffer-visiting path) nil)
-         ((eca-context-hosts-remote-p path)
-          '("remote" . "the file is on another host and not open in the editor"))
-         ;; What an answer named, as a library's source, may be asked about, too.
-         ((not (or (eca-context-files-inside-p path roots) (eca-context-headless-named-p path)))
-          '("outside-workspace" . "the file lies outside the workspace folders"))
-         ((not (file-exists-p path)) (cons "not-found" "there is no such file"))
-         ((not (file-regular-p path)) (cons "not-a-file" "that is no regular file"))
-         ((not (file-readable-p path)) '("error" . "the file cannot be read"))
-         ((let ((size (file-attribute-size (file-attributes path))))
-            (and large-file-warning-threshold (> size large-file-warning-threshold)))
-          (cons "too-large" "the file is over `large-file-warning-threshold'")))))
+         (t (eca-context-collect--unreadable path roots)))))
     (and code (list :code code :reason reason))))
+
+(defun eca-context-collect--unreadable (path roots)
+  "Return why what is on disk as PATH is not to be read, a cons, or nil.
+That is a code and a reason.  ROOTS are the workspace folders."
+  (cond
+   ((eca-context-hosts-remote-p path)
+    '("remote" . "the file is on another host and not open in the editor"))
+   ;; What an answer named, as a library's source, may be asked about, too.
+   ((not (or (eca-context-files-inside-p path roots) (eca-context-headless-named-p path)))
+    '("outside-workspace" . "the file lies outside the workspace folders"))
+   ((not (file-exists-p path)) '("not-found" . "there is no such file"))
+   ((not (file-regular-p path)) '("not-a-file" . "that is no regular file"))
+   ((not (file-readable-p path)) '("error" . "the file cannot be read"))
+   ((let ((size (file-attribute-size (file-attributes path))))
+      (and large-file-warning-threshold (> size large-file-warning-threshold)))
+    '("too-large" . "the file is over `large-file-warning-threshold'"))))
 
 (defun eca-context-collect--file (path plan context done)
   "Gather what PLAN wants of the file PATH under CONTEXT and call DONE with it."
   (let* ((visiting (eca-context-document-buffer path))
          ;; A buffer whose file has changed is looked at, not refreshed, unless the user has it so.
          (outdated (and visiting (eca-context-document-outdated-p visiting)))
-         (copy (and (or outdated (not visiting)) (eca-context-background-buffer path)))
-         (buffer (or copy visiting))
+         (wants-copy (or outdated (not visiting)))
+         (unreadable (and wants-copy
+                          (eca-context-collect--unreadable
+                           path (and (not (eca-context-document-opened-p path))
+                                     (plist-get context :roots)))))
+         (copy (and wants-copy (not unreadable) (eca-context-background-buffer path)))
+         (buffer (or copy (and (not unreadable) visiting)))
          (facts nil)
          (finish (lambda (facts)
                    (eca-context-background-kill copy)
@@ -270,7 +281,7 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
          (fail (lambda (trouble)
                  (funcall finish (append trouble (list :document (list :path path)))))))
     (condition-case err
-        (with-current-buffer buffer
+        (with-current-buffer (or buffer (error "%s" (cdr unreadable)))
           (save-excursion
             (save-restriction
               (widen)
@@ -280,7 +291,8 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
                                   (eca-context-document-position
                                    plan (and visiting (not outdated) visiting)))))))
       (error (setq facts (list :document (list :path path)
-                               :trouble (list :code "error" :reason (error-message-string err))))))
+                               :trouble (list :code (or (car unreadable) "error")
+                                              :reason (error-message-string err))))))
     (if (plist-get facts :trouble)
         (funcall finish facts)
       (eca-context-job-run

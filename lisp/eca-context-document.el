@@ -28,6 +28,14 @@
                 (apply #'derived-mode-p eca-context-document--listings)))
          buffer)))
 
+(defun eca-context-document-opened-p (path)
+  "Return non-nil if the user has opened the file PATH itself.
+That is not so if a link to another one has taken its place."
+  (let ((buffer (find-buffer-visiting path)))
+    (and buffer
+         (equal (buffer-local-value 'buffer-file-truename buffer)
+                (abbreviate-file-name (file-truename path))))))
+
 (defun eca-context-document-outdated-p (buffer)
   "Return non-nil if BUFFER, unmodified, is older than its file.
 Where the user has such buffers refreshed by themselves, it is refreshed now, in

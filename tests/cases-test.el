@@ -497,6 +497,38 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                                                        :end (:line 0 :character 4))
                                  :context "code" :preview "here"))))))))
 
+(ert-deftest cases-c36-a-visited-file-that-must-not-be-read-any-more ()
+  (guest-with-folder folder
+    (guest-with-folder outside
+      (let ((file (concat folder "a.txt"))
+            (secret (concat outside "secret.txt")))
+        (guest-write secret "secret\n")
+        (dolist (outdate `((nil . ,(lambda () (guest-write file "there\n")))
+                           ("too-large" . ,(lambda () (guest-write file (make-string 200 ?x))))
+                           ("outside-workspace" . ,(lambda ()
+                                                     (delete-file file)
+                                                     (make-symbolic-link secret file)))))
+          (let* ((large-file-warning-threshold 100)
+                 (uri (guest-write file "here\n"))
+                 (buffer (find-file-noselect file)))
+            (funcall (cdr outdate))
+            (set-file-times file (time-add nil 5))
+            (ert-info ((format "%s" (car outdate)))
+              (let* ((ask (list :uri uri :position '(:line 0 :character 0)))
+                     (result (cases-test-result ask (list folder))))
+                (should (equal (plist-get (plist-get result :symbolAtPosition) :text)
+                               (if (car outdate) nil "there")))
+                (when (car outdate)
+                  (should (equal (car (cases-test-code ask (list folder))) (car outdate)))))
+              (should (equal (with-current-buffer buffer (buffer-string)) "here\n")))
+            (delete-file file)
+            (kill-buffer buffer)))
+        ;; What lies outside and is open itself, is.
+        (find-file-noselect secret)
+        (guest-write secret "other\n")
+        (set-file-times secret (time-add nil 5))
+        (should (equal (car (cases-test-symbol (guest-uri secret) 0 0 (list folder))) "other"))))))
+
 (ert-deftest cases-a-place-in-unsaved-text ()
   (guest-with-folder folder
     (let* ((file (expand-file-name "a.txt" folder))
