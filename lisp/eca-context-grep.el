@@ -207,7 +207,8 @@ FOLDERS are searched for PATTERNS."
 
 (defun eca-context-grep--in-buffer (name buffer)
   "Return where the symbol NAME stands in the whole text of BUFFER.
-The value is a list of (LINE CHARACTER END); what is whole is a matter of the syntax in force here."
+The value is a list of (LINE CHARACTER END); what is whole is a matter of the
+syntax in force here."
   (let ((syntax (syntax-table))
         (positions nil)
         beg)
