@@ -125,8 +125,8 @@ async def test_every_tool_without_any_server(plain, served):
         assert {place[1] for place in places(found["references"])} == {1, 5}, found
         found = await client.call("editor_symbols", path=str(plain.file))
         assert names(found["symbols"]) == [("mcp-one", 0)], found
-        found = await client.call("editor_diagnostics")
-        assert found["diagnostics"] == [] and found["unavailable"], found
+        code, text = await client.fail("editor_diagnostics")
+        assert (code, "diagnostics: none known" in text) == ("no-provider", True), (code, text)
 
 
 async def test_every_tool_with_eglot_and_pyright(plain, served):
@@ -138,8 +138,11 @@ async def test_every_tool_with_eglot_and_pyright(plain, served):
         assert (code, "no line 99" in text) == ("out-of-range", True), text
         code, text = await client.fail("editor_definition", path="app.py", line=13, symbol="nope")
         assert (code, "on line 13: print" in text) == ("symbol-not-found", True), text
-        code, _ = await client.fail("editor_symbols", path="/etc/passwd")
-        assert code == "outside-workspace"
+        for tool in ("editor_symbols", "editor_diagnostics"):
+            code, _ = await client.fail(tool, path="/etc/passwd")
+            assert code == "outside-workspace", (tool, code)
+        code, _ = await client.fail("editor_diagnostics", path="missing.py")
+        assert code == "not-found", code
         code, _ = await client.fail("editor_definition", path="app.py", line=0, symbol="x")
         assert code == "invalid"
 

@@ -308,11 +308,13 @@ struct Question {
 
 fn said(answer: Answer, max_bytes: usize) -> Said {
     let (answer, text) = fit(answer, max_bytes);
+    // An empty list that nobody speaks for tells nothing.
+    let is_checked = |problems: &Vec<_>| !problems.is_empty() || answer.fresh.is_some();
     let found = answer.symbol.is_some()
         || answer.is_about_a_place()
         || answer.symbols.is_some()
         || answer.open_files.is_some()
-        || answer.diagnostics.is_some();
+        || answer.diagnostics.as_ref().is_some_and(is_checked);
     let structured = serde_json::to_value(&answer).unwrap_or_default();
     Said { text, structured, failed: !found && !answer.unavailable.is_empty() }
 }
