@@ -60,13 +60,13 @@ the file, if anything, is returned, as not fresh."
 (defun eca-context-flymake--go-on ()
   "Return non-nil if there is nothing to wait for; see that a check is under way."
   (cond
-   ((null (remq t flymake-diagnostic-functions)))
+   ((null (eca-context-flymake--backends)))
    ((eca-context-flymake--all-told-p))
    ((not (eq (eca-context-flymake--fresh) :json-false)))
    ((eca-context-flymake--pending) nil)
-   ((and (flymake-disabled-backends) (null (flymake-running-backends))))
+   ((and (flymake-disabled-backends) (null (eca-context-flymake--started))))
    ;; flymake checks when the user pauses, or, if that is switched off, when the file is saved.
-   ((or flymake-no-changes-timeout (null (flymake-running-backends)))
+   ((or flymake-no-changes-timeout (null (eca-context-flymake--started)))
     (flymake-start)
     nil)
    (t)))
@@ -83,13 +83,23 @@ the file, if anything, is returned, as not fresh."
   (let ((predicate (and backend (symbolp backend) (get backend 'eca-context-told-by))))
     (and predicate (funcall predicate))))
 
+;; flymake goes on counting as running, and showing, a checker that has left its hook: that of a language
+;; server that died, for one.
+(defun eca-context-flymake--backends ()
+  "Return the checkers that flymake would start."
+  (eca-context-job-functions 'flymake-diagnostic-functions (current-buffer)))
+
+(defun eca-context-flymake--started ()
+  "Return the checkers that flymake has started and would start again."
+  (seq-intersection (flymake-running-backends) (eca-context-flymake--backends)))
+
 (defun eca-context-flymake--running ()
   "Return the running checkers, but not those for which others report."
-  (seq-remove #'eca-context-flymake--told-p (flymake-running-backends)))
+  (seq-remove #'eca-context-flymake--told-p (eca-context-flymake--started)))
 
 (defun eca-context-flymake--all-told-p ()
   "Return non-nil if it is for other providers to report for all checkers here."
-  (let ((backends (or (flymake-running-backends) (remq t flymake-diagnostic-functions))))
+  (let ((backends (or (eca-context-flymake--started) (eca-context-flymake--backends))))
     (and backends (seq-every-p #'eca-context-flymake--told-p backends))))
 
 (put 'eca-context-flymake-diagnostics 'eca-context-needs 'flymake-mode)
@@ -101,13 +111,13 @@ the file, if anything, is returned, as not fresh."
 (defun eca-context-flymake--trouble ()
   "Return an outcome telling why flymake cannot check this buffer, or nil."
   (cond
-   ((flymake-running-backends) nil)
+   ((eca-context-flymake--started) nil)
    ((flymake-disabled-backends)
     (list :provider "flymake" :kind "unknown" :status "error"
           :reason (format "flymake gave up on its checkers: %s"
                           (mapconcat (lambda (backend) (format "%s" backend))
                                      (flymake-disabled-backends) ", "))))
-   ((null (remq t flymake-diagnostic-functions))
+   ((null (eca-context-flymake--backends))
     (list :provider "flymake" :kind "unknown" :status "no-provider"
           :reason "flymake has no checker for this buffer"))))
 
@@ -131,9 +141,11 @@ Nil if that cannot be known."
     (dolist (overlay (overlays-in (point-min) (point-max)))
       (when-let ((diagnostic (overlay-get overlay 'flymake-diagnostic)))
         (push (cons diagnostic (cons (overlay-start overlay) (overlay-end overlay))) found)))
-    (seq-remove (lambda (one)
-                  (eca-context-flymake--told-p (flymake-diagnostic-backend (car one))))
-                (append found (eca-context-flymake--empty)))))
+    (let ((gone (seq-difference (flymake-running-backends) (eca-context-flymake--started))))
+      (seq-remove (lambda (one)
+                    (let ((backend (flymake-diagnostic-backend (car one))))
+                      (or (memq backend gone) (eca-context-flymake--told-p backend))))
+                  (append found (eca-context-flymake--empty))))))
 
 (defun eca-context-flymake-shown (backend)
   "Return what BACKEND is shown to have found in the buffer, where it is now.

@@ -127,6 +127,27 @@
       (flymake-start))
     (should (equal (plist-get (flymake-test-outcome) :status) "error"))))
 
+(defun flymake-test-lasting (report &rest _)
+  "Call REPORT with a note on the first character."
+  (funcall report (list (flymake-make-diagnostic (current-buffer) 1 2 :note "N"))))
+
+(ert-deftest flymake-test-a-checker-that-left ()
+  "Flymake still counts it as running; what it said is about another text."
+  (flymake-test-in "one\n" '((1 2 :error "E"))
+    (add-hook 'flymake-diagnostic-functions #'flymake-test-lasting nil t)
+    (flymake-start)
+    (should (equal (sort (mapcar #'car (flymake-test-items)) #'string<) '("error" "info")))
+    (remove-hook 'flymake-diagnostic-functions #'flymake-test-flymake t)
+    (goto-char (point-max))
+    (insert "two\n")
+    (setq flymake-test-problems 'pending)
+    (flymake-start)
+    (should (memq #'flymake-test-flymake (flymake-running-backends)))
+    (should (eq (plist-get (flymake-test-outcome) :fresh) t))
+    (should (equal (mapcar #'car (flymake-test-items)) '("info")))
+    (remove-hook 'flymake-diagnostic-functions #'flymake-test-lasting t)
+    (should (equal (plist-get (flymake-test-outcome) :status) "no-provider"))))
+
 (put 'flymake-test-hint 'flymake-category 'flymake-note)
 (put 'flymake-test-odd 'flymake-category 'flymake-warning)
 (put 'flymake-test-number 'severity (warning-numeric-level :debug))
