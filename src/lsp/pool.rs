@@ -85,11 +85,12 @@ impl Servers {
         ask.path = canonical(&ask.path).to_string_lossy().into_owned();
         match self.entry(&ask, root, limits) {
             Ok(entry) => {
-                entry.asked = Instant::now();
+                let asked = Instant::now();
+                entry.asked = asked;
                 entry.shared.look().n_asked += 1;
-                let idle = limits.idle;
+                let question = Question { ask, asker, asked, idle: limits.idle };
                 // Nobody there any more: the asker says so when it is dropped.
-                let _ = entry.events.send(Event::Ask(Box::new(Question { ask, asker, idle })));
+                let _ = entry.events.send(Event::Ask(Box::new(question)));
             }
             Err(trouble) => asker.tell(Err(trouble)),
         }

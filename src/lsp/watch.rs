@@ -1,7 +1,7 @@
 //! Which files of a project were written since the last look. It knows no server.
 //!
 //! A look is a walk by time and size: no watcher has to be kept, none can run out, and what is asked
-//! for next finds all that was written before. Large projects are looked at less often.
+//! for next finds all that was written before. Where that takes long, it is done less often.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,8 +12,8 @@ use super::documents::Stamp;
 
 /// So many files are looked at; what lies beyond is not followed.
 const MAX_FILES: usize = 20_000;
-/// A look that costs no more is taken every time.
-const CHEAP: Duration = Duration::from_millis(1);
+/// A look that costs no more is taken for every question that came after the last one.
+const CHEAP: Duration = Duration::from_millis(100);
 /// Of the time, at most one part in so many is spent on dearer ones.
 const SHARE: u32 = 20;
 
@@ -41,10 +41,11 @@ impl Files {
         Self { root: root.into(), known, looked: start, cost: start.elapsed() }
     }
 
-    /// What happened since the last look; nothing, if that was just now.
-    pub(crate) fn changes(&mut self, now: Instant) -> Vec<(PathBuf, Change)> {
+    /// What happened from the last look until `asked` and perhaps after; nothing, if another look is
+    /// not due yet.
+    pub(crate) fn changes(&mut self, asked: Instant) -> Vec<(PathBuf, Change)> {
         let pause = if self.cost <= CHEAP { Duration::ZERO } else { self.cost * SHARE };
-        if now.saturating_duration_since(self.looked) < pause {
+        if asked <= self.looked + pause {
             return Vec::new();
         }
         let mut next = Self::new(&self.root);
@@ -141,12 +142,17 @@ mod tests {
     }
 
     #[test]
-    fn a_look_just_now_is_enough() {
+    fn a_look_is_enough_for_what_was_asked_before() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut files = Files::new(folder.path());
-        files.cost = Duration::from_secs(1);
+        let after = |files: &Files, ms| files.looked + Duration::from_millis(ms);
         fs::write(folder.path().join("a"), "").expect("written");
-        assert_eq!(files.changes(files.looked + Duration::from_secs(19)), []);
-        assert_eq!(files.changes(files.looked + Duration::from_secs(20)).len(), 1);
+        assert_eq!(files.changes(files.looked), []);
+        files.cost = CHEAP;
+        assert_eq!(files.changes(after(&files, 1)).len(), 1);
+        fs::write(folder.path().join("b"), "").expect("written");
+        files.cost = Duration::from_secs(1);
+        assert_eq!(files.changes(after(&files, 20_000)), []);
+        assert_eq!(files.changes(after(&files, 20_001)).len(), 1);
     }
 }

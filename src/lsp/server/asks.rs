@@ -22,13 +22,13 @@ pub(super) const QUIET: Duration = Duration::from_millis(300);
 
 impl Server {
     pub(super) fn take(&mut self, question: Question, now: Instant) {
-        let Question { ask, asker, idle } = question;
+        let Question { ask, asker, asked, idle } = question;
         self.idle = idle;
         self.last_asked = now;
-        let deadline = now + Duration::from_millis(ask.deadline_ms);
-        let patience = deadline.min(now + Duration::from_millis(ask.patience_ms));
+        let deadline = asked + Duration::from_millis(ask.deadline_ms);
+        let patience = deadline.min(asked + Duration::from_millis(ask.patience_ms));
         let waiting = Waiting::Server;
-        self.pending.push(Pending { ask, asker, asked: now, patience, deadline, waiting });
+        self.pending.push(Pending { ask, asker, asked, patience, deadline, waiting });
     }
 
     /// Moves `one` on as far as it goes now; gives it back if it is not over.
@@ -78,7 +78,7 @@ impl Server {
         }
         let mut parts = self.send_requests(&one.ask, &path);
         // Looked for while the server is at work already; if there is news, it is asked again.
-        if self.follow_disk(now) && parts.is_some() {
+        if self.follow_disk(one.asked, now) && parts.is_some() {
             parts = self.send_requests(&one.ask, &path);
         }
         let method = one.ask.method.as_str();
@@ -282,14 +282,14 @@ impl Server {
         Some(told.map_or(settled, |at| settled.min(at)))
     }
 
-    /// Tells a server that wants to know which files were written since it was told last; returns
-    /// whether there were any.
-    fn follow_disk(&mut self, now: Instant) -> bool {
+    /// Tells a server that wants to know which files were written since it was told last and before
+    /// `asked`; returns whether there were any.
+    fn follow_disk(&mut self, asked: Instant, now: Instant) -> bool {
         if !self.capabilities.offers(WATCHED_FILES) {
             return false;
         }
         let Some(files) = &mut self.files else { return false };
-        let changes = files.changes(now);
+        let changes = files.changes(asked);
         if changes.is_empty() {
             return false;
         }

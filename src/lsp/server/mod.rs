@@ -61,6 +61,7 @@ pub(crate) enum Event {
 pub(crate) struct Question {
     pub(crate) ask: Ask,
     pub(crate) asker: Asker,
+    pub(crate) asked: Instant,
     pub(crate) idle: Duration,
 }
 
