@@ -340,9 +340,8 @@ Unless IS-FIRST, only when the user has done nothing for half a second."
 If it waits and the user types, that is `interrupted'.  It can neither ask the
 user nor write to the echo area nor leave windows, match data, point or
 narrowing other than they were; one that waits is cut short, one that asks
-another host fails.  It cannot end what
-the user is doing, either: only the user's own \\[keyboard-quit] goes on to
-there."
+another host fails.  It cannot end what the user is doing, either, nor open the
+debugger: only the user's own \\[keyboard-quit] goes on to there."
   (let* ((function (eca-context-job--chain-asked chain))
          (windows (current-window-configuration))
          (inhibit-message t)
@@ -351,6 +350,8 @@ there."
          (warning-minimum-log-level :emergency)
          (inhibit-interaction t)
          (non-essential t)
+         (debug-on-error nil)
+         (debug-on-signal nil)
          (quits nil)
          (signal-hook-function
           (lambda (symbol _)

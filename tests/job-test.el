@@ -135,6 +135,18 @@ Return the result and how long it took; what is left behind is a failure."
     (should-not (get-buffer "*Warnings*"))
     (should (equal windows (window-list)))))
 
+;; As flymake calls its checkers.
+(ert-deftest job-test-no-debugger-opens ()
+  (let* ((opened nil)
+         (debug-on-error t)
+         (debugger (lambda (&rest args) (push args opened)))
+         (guarded (lambda (&rest _)
+                    (condition-case-unless-debug nil (job-test-errs) (error nil))
+                    (job-test-ok "guarded"))))
+    (should (equal (job-test-says (car (job-test-run 5 (list :a #'job-test-errs guarded))))
+                   '((:a ("job-test-errs" "error" "Broken 7") ("guarded" "ok" nil)))))
+    (should-not opened)))
+
 (ert-deftest job-test-an-empty-answer-ends-nothing ()
   (dolist (empty '((:items []) (:items nil) (:raw nil) (:raw []) (:rawJson "null")))
     (should (equal (length (plist-get
