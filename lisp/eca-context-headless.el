@@ -206,6 +206,8 @@ A string is what is missing for that."
                      (eca-context-headless--wrapped
                       (cons program (cdr (plist-get (cdr row) :command))) root)))
           (list :command (vconcat command)
+                ;; As a process that Emacs starts; its own environment knows nothing of `setenv'.
+                :environment (vconcat (default-value 'process-environment))
                 :tellsProcessId tells
                 :settings (plist-get (cdr row) :settings)
                 :initializationOptions options

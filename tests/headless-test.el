@@ -443,6 +443,32 @@ TypeScript and JavaScript (`eca-context-servers')")))
                                           :roots (list folder))))
         (should-not (eca-context-headless-servers))))))
 
+;; As `exec-path-from-shell' has it: the environment that Emacs itself was started with knows nothing of
+;; the folder that holds both the server and what runs it.
+(ert-deftest headless-test-inherits-what-emacs-passes-on ()
+  (guest-with-folder tools
+    (headless-test-in folder
+      (let* ((path (concat folder "a.py"))
+             (bin (concat tools "bin/"))
+             (exec-path (cons bin exec-path))
+             (process-environment (cons (concat "PATH=" bin ":" (getenv "PATH"))
+                                        process-environment))
+             (eca-context-servers (headless-test-stub "plain")))
+        (setf (plist-get (cdar eca-context-servers) :command) '("stub-server"))
+        (pcase-dolist (`(,name . ,text)
+                       `(("stub-server" . "#!/usr/bin/env stub-runner\n")
+                         ("stub-runner" . ,(format "#!/bin/sh\nexec python3 %s plain\n"
+                                                   (expand-file-name "tests/stub-server.py"
+                                                                     headless-test-root)))))
+          (guest-write (concat bin name) text)
+          (set-file-modes (concat bin name) #o755))
+        (guest-write path "a\n")
+        (headless-test-at "a\n" "a" path
+          (should (equal (plist-get (headless-test-say #'eca-context-headless-definitions path
+                                                       :roots (list folder))
+                                    :status)
+                         "ok")))))))
+
 (ert-deftest headless-test-everything-starts-nothing ()
   (headless-test-in folder
     (let ((path (concat folder "a.py"))

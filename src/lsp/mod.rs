@@ -37,6 +37,9 @@ pub struct Row {
     pub name: String,
     /// Absolute program and its arguments.
     pub command: Vec<String>,
+    /// What it inherits in place of our own environment: each `NAME=value`, or `NAME` for what is not
+    /// set; of one name the first counts.
+    pub environment: Option<Vec<String>>,
     /// What `workspace/configuration` is answered from.
     pub settings: Value,
     pub initialization_options: Value,
@@ -54,6 +57,7 @@ impl Default for Row {
         Self {
             name: String::new(),
             command: Vec::new(),
+            environment: None,
             settings: Value::Null,
             initialization_options: Value::Null,
             loaded: String::new(),

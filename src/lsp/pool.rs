@@ -13,7 +13,7 @@ use super::process::{Process, memory_bytes};
 use super::queue::{Asker, Queue, trouble};
 use super::server::{Event, Question, Server};
 use super::status::{Shared, State, Status};
-use super::{Answer, Ask};
+use super::{Answer, Ask, Row};
 use crate::core::facts::Trouble;
 use crate::threads::spawn_quiet;
 
@@ -226,7 +226,9 @@ impl Servers {
     fn start(&mut self, ask: &Ask, root: PathBuf, limits: Limits) -> Result<&mut Entry, Trouble> {
         let name = &ask.row.name;
         let failed = |error| trouble("error", format!("{name} cannot be started: {error}"));
-        let (process, pipes) = Process::start(&ask.row.command, &root).map_err(failed)?;
+        let Row { command, environment, .. } = &ask.row;
+        let (process, pipes) =
+            Process::start(command, environment.as_deref(), &root).map_err(failed)?;
         let shared = Arc::new(Shared::default());
         let (events, received) = unbounded();
         let pid = process.id();

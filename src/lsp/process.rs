@@ -6,6 +6,8 @@
 //! `PR_SET_PDEATHSIG` would reach the server alone, and is tied to the thread that started it. On
 //! Windows the job object does the same.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -29,14 +31,22 @@ pub(crate) struct Pipes {
 }
 
 impl Process {
-    /// Starts `command`, a program and its arguments, in the folder `root`.
+    /// Starts `command`, a program and its arguments, in the folder `root`, with `environment` in place
+    /// of our own.
     ///
     /// To be called in a thread that blocks no signals: the child inherits what is blocked.
-    pub(crate) fn start(command: &[String], root: &Path) -> io::Result<(Self, Pipes)> {
+    pub(crate) fn start(
+        command: &[String],
+        environment: Option<&[String]>,
+        root: &Path,
+    ) -> io::Result<(Self, Pipes)> {
         let (program, arguments) =
             command.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
         let mut inner = Command::new(program);
         inner.args(arguments).current_dir(root);
+        if let Some(environment) = environment {
+            inherit(&mut inner, environment);
+        }
         inner.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         let watchman = Watchman::start()?;
@@ -80,6 +90,28 @@ impl Process {
         #[cfg(windows)]
         let _ = self.child.start_kill();
         self.child.wait().ok()
+    }
+}
+
+/// Has `command` inherit `environment`, as [`Row`](super::Row) tells, in place of our own.
+fn inherit(command: &mut Command, environment: &[String]) {
+    let mut names = HashSet::new();
+    for entry in environment {
+        let (name, value) = match entry.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (entry.as_str(), None),
+        };
+        // What has not come whole, for it is no text, is as it is with us.
+        let is_whole = !name.is_empty() && !entry.contains(['\0', '\u{fffd}']);
+        if names.insert(OsStr::new(name)) && is_whole {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+    for (name, _) in std::env::vars_os().filter(|(name, _)| !names.contains(name.as_os_str())) {
+        command.env_remove(name);
     }
 }
 
@@ -156,7 +188,7 @@ mod tests {
 
     fn shell(script: &str) -> (Process, Pipes) {
         let command = ["/bin/sh", "-c", script].map(String::from);
-        Process::start(&command, Path::new("/")).expect("there is a shell")
+        Process::start(&command, None, Path::new("/")).expect("there is a shell")
     }
 
     /// Waits until nobody holds the other end of the pipe any more.
@@ -203,9 +235,26 @@ mod tests {
     }
 
     #[test]
+    fn the_environment_is_the_editors() {
+        let command = ["/bin/sh", "-c", "/usr/bin/env"].map(String::from);
+        let entries = ["A=1=2", "A=3", "B", "B=4", "PATH=\u{fffd}", "=", "C="].map(String::from);
+        let (_process, mut pipes) =
+            Process::start(&command, Some(&entries), Path::new("/")).expect("there is a shell");
+        let mut said = String::new();
+        pipes.stdout.read_to_string(&mut said).expect("the pipe ends");
+        // A shell sets some of its own.
+        let mut lines: Vec<&str> = (said.lines())
+            .filter(|line| !["PWD=", "SHLVL=", "_="].iter().any(|name| line.starts_with(name)))
+            .collect();
+        lines.sort();
+        let path = format!("PATH={}", std::env::var("PATH").expect("there is one"));
+        assert_eq!(lines, ["A=1=2", "C=", &path]);
+    }
+
+    #[test]
     fn what_cannot_be_started_says_why() {
         let missing = ["/no/such/program".to_string()];
-        assert!(Process::start(&missing, Path::new("/")).is_err());
-        assert!(Process::start(&[], Path::new("/")).is_err());
+        assert!(Process::start(&missing, None, Path::new("/")).is_err());
+        assert!(Process::start(&[], None, Path::new("/")).is_err());
     }
 }
