@@ -124,7 +124,7 @@ fn stub(how: &str) -> Row {
         initialization_options: Value::Null,
         loaded: String::new(),
         settle_ms: 0,
-        tells_process_id: true,
+        ..Row::default()
     }
 }
 
