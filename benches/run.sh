@@ -25,8 +25,10 @@ packages28=()
 for dir in /usr/share/emacs/site-lisp/elpa-src/{compat,eglot}-[0-9]*/; do
     packages28+=(-L "$dir")
 done
-# The language servers that setup.sh put there.
-export PATH=$PWD/.test/node/node_modules/.bin:$PATH
+# The language servers that setup.sh put there. They run Python; what starts it by way of a shim would
+# hand on another PATH to the server of bare.py.
+python=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))')
+export PATH=$PWD/.test/node/node_modules/.bin:$python:$PATH
 
 for emacs in "${emacses[@]}"; do
     # Each Emacs compiles for itself what it runs.
