@@ -613,13 +613,46 @@ fn typescript_from_cold() {
     // A file that is new on disk.
     rig.write("fresh.ts", "export function made() {}\n");
     rig.write("cart.ts", "import { made } from \"./fresh\";\nmade();\n");
-    let deadline = Instant::now() + LONG;
-    loop {
-        let found = rig.answer(ask(&rig, "cart.ts", "definition", 1, 1));
-        if places(&found, &root) == ["fresh.ts:0:16"] {
-            break;
-        }
-        assert!(Instant::now() < deadline, "{}", found.result);
+    let found = rig.answer(ask(&rig, "cart.ts", "definition", 1, 1));
+    assert_eq!(places(&found, &root), ["fresh.ts:0:16"]);
+    rig.write("user.ts", "import { made } from \"./fresh\";\n");
+    let found = rig.answer(ask(&rig, "fresh.ts", "references", 0, 17));
+    assert_eq!(
+        places(&found, &root),
+        ["cart.ts:0:9", "cart.ts:1:0", "fresh.ts:0:16", "user.ts:0:9"]
+    );
+}
+
+#[test]
+fn what_was_asked_about_before_is_as_on_disk() {
+    let texts = |name: &str, of: &str| match name {
+        "py" => format!("def f(x: {of}): return x\n"),
+        _ => format!("export function f(x: {of}) {{ return x; }}\n"),
+    };
+    for (row, name, [good, bad], using) in [
+        (pyright(), "py", ["int", "str"], "from lib import f\nf(1)\n"),
+        (typescript(), "ts", ["number", "string"], "import { f } from \"./lib\";\nf(1);\n"),
+    ] {
+        let mut rig = Rig::new();
+        let (lib, user) = (format!("lib.{name}"), format!("use.{name}"));
+        rig.write(&lib, &texts(name, good));
+        rig.write(&user, using);
+        let (lib, user) =
+            (rig.ask(&row, &lib, "diagnostic", 0, 0), rig.ask(&row, &user, "diagnostic", 0, 0));
+        let n_problems = |rig: &mut Rig, ask: &Ask| {
+            let (messages, fresh) = messages(&rig.answer(ask.clone()));
+            assert_eq!(fresh, Some(true), "{name}");
+            messages.len()
+        };
+        assert_eq!((n_problems(&mut rig, &lib), n_problems(&mut rig, &user)), (0, 0), "{name}");
+        // Written, asked about at once, and written again.
+        fs::write(&lib.path, texts(name, bad)).expect("written");
+        assert_eq!((n_problems(&mut rig, &user), n_problems(&mut rig, &lib)), (1, 0), "{name}");
+        fs::write(&lib.path, texts(name, good)).expect("written");
+        assert_eq!(n_problems(&mut rig, &user), 0, "{name}");
+        // An editor's unsaved text is for questions about that file.
+        let unsaved = Ask { text: Some(texts(name, bad)), ..lib };
+        assert_eq!((n_problems(&mut rig, &unsaved), n_problems(&mut rig, &user)), (0, 0), "{name}");
     }
 }
 

@@ -38,14 +38,21 @@ impl Stamp {
     }
 }
 
+/// Where the text of a document is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Editor,
+    /// A file as it was at that stamp; `None` if it may be newer than the text.
+    Disk(Option<Stamp>),
+}
+
 /// An open document.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) uri: String,
     pub(crate) text: String,
     pub(crate) version: i64,
-    /// Of the file that the text was read from; `None` if it came from an editor, or may be older.
-    stamp: Option<Stamp>,
+    source: Source,
     used: Instant,
     changed: Instant,
     pub(crate) published: Option<Published>,
@@ -109,21 +116,21 @@ impl Documents {
         if let Some(document) = self.open.get_mut(path) {
             document.used = now;
         }
-        let (text, stamp) = match text {
-            Some(text) => (text.to_string(), None),
+        let (text, source) = match text {
+            Some(text) => (text.to_string(), Source::Editor),
             None => {
                 let stamp = Stamp::of(&fs::metadata(path)?);
-                let known = self.open.get(path).and_then(|document| document.stamp);
-                if stamp.is_some() && stamp == known {
+                let known = self.open.get(path).map(|document| document.source);
+                if stamp.is_some() && known == Some(Source::Disk(stamp)) {
                     return Ok(Vec::new());
                 }
-                (read(path)?, stamp.filter(Stamp::is_old))
+                (read(path)?, Source::Disk(stamp.filter(Stamp::is_old)))
             }
         };
         let Some(document) = self.open.get_mut(path) else {
-            return Ok(self.open(path, text, stamp, language_id, now));
+            return Ok(self.open(path, text, source, language_id, now));
         };
-        document.stamp = stamp;
+        document.source = source;
         if document.text == text {
             return Ok(Vec::new());
         }
@@ -147,7 +154,7 @@ impl Documents {
         &mut self,
         path: &Path,
         text: String,
-        stamp: Option<Stamp>,
+        source: Source,
         language_id: &str,
         now: Instant,
     ) -> Vec<Vec<u8>> {
@@ -162,7 +169,7 @@ impl Documents {
             uri: uri::from_path(&path.to_string_lossy()),
             text,
             version: 1,
-            stamp,
+            source,
             used: now,
             changed: now,
             published: None,
@@ -199,23 +206,25 @@ impl Documents {
         self.open.values().map(|document| document.used + IDLE).min()
     }
 
-    /// Shows again those of `changed` that are open with the file's text; returns what must be sent.
-    pub(crate) fn follow(&mut self, changed: &[PathBuf], now: Instant) -> Vec<Vec<u8>> {
+    /// Shows again what was written since, and what an editor had unsaved as it is on disk, unless that
+    /// is one of `asked`, which somebody asks about now; returns what must be sent.
+    pub(crate) fn follow(&mut self, asked: &[PathBuf], now: Instant) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
-        for path in changed {
-            let Some(document) = self.open.get(path).filter(|d| d.stamp.is_some()) else {
-                continue;
-            };
-            let used = document.used;
-            match self.show(path, None, "", now) {
-                Ok(more) => {
-                    frames.extend(more);
-                    // That a file has changed is not that somebody asked about it.
-                    if let Some(document) = self.open.get_mut(path) {
-                        document.used = used;
-                    }
-                }
-                Err(_) => frames.extend(self.close(path)),
+        let is_kept = |(path, document): &(&PathBuf, &Document)| {
+            document.source == Source::Editor && asked.contains(path)
+        };
+        let paths: Vec<(PathBuf, Instant)> = (self.open.iter())
+            .filter(|one| !is_kept(one))
+            .map(|(path, document)| (path.clone(), document.used))
+            .collect();
+        for (path, used) in paths {
+            match self.show(&path, None, "", now) {
+                Ok(more) => frames.extend(more),
+                Err(_) => frames.extend(self.close(&path)),
+            }
+            // That it is looked at is not that somebody asked about it.
+            if let Some(document) = self.open.get_mut(&path) {
+                document.used = used;
             }
         }
         frames
@@ -324,11 +333,18 @@ mod tests {
         documents.show(&b, Some("of an editor"), "python", now).expect("it need not be there");
         write(&a, "two", 1);
         write(&b, "other", 1);
-        let changed = [a.clone(), b.clone(), folder.join("c.py")];
-        assert_eq!(said(documents.follow(&changed, now)), ["Change 2 \"two\""]);
-        assert_eq!(said(documents.follow(&changed, now)), [""; 0]);
+        let asked = [b.clone(), folder.join("c.py")];
+        assert_eq!(said(documents.follow(&asked, now)), ["Change 2 \"two\""]);
+        assert_eq!(said(documents.follow(&asked, now)), [""; 0]);
+        // The editor's text is for questions about that file.
+        assert_eq!(said(documents.follow(&[], now)), ["Change 2 \"other\""]);
+        // Read so shortly after it was written that it may have been written again.
+        fs::write(&a, "three").expect("written");
+        assert_eq!(said(documents.follow(&[], now)), ["Change 3 \"three\""]);
+        fs::write(&a, "seven").expect("written");
+        assert_eq!(said(documents.follow(&[], now)), ["Change 4 \"seven\""]);
         fs::remove_file(&a).expect("it was there");
-        assert_eq!(said(documents.follow(&changed, now)), ["Close null null"]);
+        assert_eq!(said(documents.follow(&[], now)), ["Close null null"]);
         assert_eq!(said(documents.close_idle(now + IDLE)), ["Close null null"]);
         assert!(documents.next_idle().is_none());
     }

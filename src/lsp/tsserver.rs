@@ -52,6 +52,11 @@ pub(crate) fn requests(uri: &str) -> Vec<(&'static str, Value)> {
         .collect()
 }
 
+/// The request, a method and params, that has tsserver look at once which files there are.
+pub(crate) fn reload() -> (&'static str, Value) {
+    ("workspace/executeCommand", json!({"command": COMMAND, "arguments": ["reloadProjects", {}]}))
+}
+
 #[derive(Deserialize)]
 struct Raw {
     start: Place,

@@ -15,6 +15,7 @@ use crate::core::uri;
 use crate::lsp::initialize::{DIAGNOSTICS, WATCHED_FILES};
 use crate::lsp::message::{self, ReplyError};
 use crate::lsp::queue::trouble;
+use crate::lsp::watch::Change;
 use crate::lsp::{Ask, Found, diagnostics, tsserver};
 
 /// How long a server that tells no versions must be silent before what it published is believed.
@@ -76,9 +77,13 @@ impl Server {
                 return Some(Err(trouble("error", format!("the file cannot be read: {error}"))));
             }
         }
+        // For what is open at the server it does not look at the disk.
+        for frame in self.documents.follow(&self.asked, now) {
+            self.send(frame);
+        }
         let mut parts = self.send_requests(&one.ask, &path);
         // Looked for while the server is at work already; if there is news, it is asked again.
-        if self.follow_disk(one.asked, now) && parts.is_some() {
+        if self.follow_disk(one.asked) && parts.is_some() {
             parts = self.send_requests(&one.ask, &path);
         }
         let method = one.ask.method.as_str();
@@ -284,26 +289,28 @@ impl Server {
 
     /// Tells a server that wants to know which files were written since it was told last and before
     /// `asked`; returns whether there were any.
-    fn follow_disk(&mut self, asked: Instant, now: Instant) -> bool {
-        if !self.capabilities.offers(WATCHED_FILES) {
+    fn follow_disk(&mut self, asked: Instant) -> bool {
+        let wants_to_know = self.capabilities.offers(WATCHED_FILES);
+        // Tsserver watches by itself, and looks at what is new a second after the last news.
+        let is_late = self.capabilities.runs(tsserver::COMMAND);
+        if !wants_to_know && !is_late {
             return false;
         }
         let Some(files) = &mut self.files else { return false };
         let changes = files.changes(asked);
-        if changes.is_empty() {
-            return false;
+        if wants_to_know && !changes.is_empty() {
+            let told: Vec<Value> = changes
+                .iter()
+                .map(|(path, change)| {
+                    json!({"uri": uri::from_path(&path.to_string_lossy()), "type": *change as u8})
+                })
+                .collect();
+            self.send(message::notification(WATCHED_FILES, json!({"changes": told})));
         }
-        let told: Vec<Value> = changes
-            .iter()
-            .map(|(path, change)| {
-                json!({"uri": uri::from_path(&path.to_string_lossy()), "type": *change as u8})
-            })
-            .collect();
-        let paths: Vec<PathBuf> = changes.into_iter().map(|(path, _)| path).collect();
-        for frame in self.documents.follow(&paths, now) {
-            self.send(frame);
+        if is_late && changes.iter().any(|(_, change)| *change != Change::Changed) {
+            let (method, params) = tsserver::reload();
+            self.send_request(method, params);
         }
-        self.send(message::notification(WATCHED_FILES, json!({"changes": told})));
-        true
+        !changes.is_empty()
     }
 }
