@@ -13,6 +13,7 @@
 (require 'cl-lib)
 (require 'flymake)
 (require 'guest)
+(require 'imenu)
 (require 'xref)
 
 (defun cases-test-result (params &optional roots)
@@ -189,7 +190,7 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
                   '(:range (:start (:line 1 :character 0) :end (:line 1 :character 3))))
                  '(("here" (1 3 1 3) 0)))))
 
-(ert-deftest cases-c11-c43-foreign-text-loses-nothing ()
+(ert-deftest cases-c11-c41-c43-foreign-text-loses-nothing ()
   (dolist (message (list (concat "bad " (string (unibyte-char-to-multibyte #xe9)) " byte")
                          "bad \xe9 byte" (concat "bad " (string #x110000) " byte")
                          (concat "bad " (string #xd83d) " byte")))
@@ -209,6 +210,50 @@ Each problem is BEG END TYPE MESSAGE for `flymake-make-diagnostic'."
           (should (equal (mapcar (lambda (symbol) (plist-get symbol :name))
                                  (plist-get result :documentSymbols))
                          '("n\ufffd" "m\ufffd"))))))))
+
+;;;; Symbols
+
+(defun cases-test-symbols (symbols)
+  "Return SYMBOLS of an answer as lists (NAME PLACE CHILDREN...).
+PLACE is the line and the character of its selection range, or nil."
+  (mapcar (lambda (symbol)
+            (let ((start (plist-get (plist-get symbol :selectionRange) :start)))
+              (should-not (plist-member symbol :range))
+              (append (list (plist-get symbol :name)
+                            (and start (list (plist-get start :line) (plist-get start :character))))
+                      (cases-test-symbols (plist-get symbol :children)))))
+          symbols))
+
+(ert-deftest cases-c14-c15-c17-indexes-of-any-shape ()
+  (guest-with-folder folder
+    (let ((uri (guest-write (concat folder "a.txt") (make-string 200 ?\n))))
+      (with-current-buffer (find-file-noselect (concat folder "a.txt"))
+        (cl-letf (((symbol-function 'my-goto) (lambda (&rest _) (error "It was called"))))
+          (pcase-dolist
+              (`(,index . ,symbols)
+               '(((("a" ("b" ("C" ("m" . 40)))))
+                  ("a" nil ("b" nil ("C" nil ("m" (39 0))))))
+                 ((("*Rescan*" . -99) ("*db*" . 7)) ("*db*" (6 0)))
+                 ((("Chapter 1" 120 my-goto "x") ("Fn" ("foo" [obj] my-goto)))
+                  ("Chapter 1" (119 0)) ("Fn" nil ("foo" nil)))
+                 ((("*Rescan*" . -99) nil)) ((("Class"))) (nil)
+                 ((("" . 20)) ("(anonymous)" (19 0)))))
+            (setq-local imenu-create-index-function (lambda () index))
+            (let ((result (cases-test-result (list :uri uri :include ["documentSymbols"]))))
+              (should (plist-member result :documentSymbols))
+              (should-not (plist-get result :unavailable))
+              (should (equal (cons index (cases-test-symbols (plist-get result :documentSymbols)))
+                             (cons index symbols)))))))
+      ;; A mode without any index.
+      (with-current-buffer (get-file-buffer (concat folder "a.txt"))
+        (fundamental-mode)
+        (should-error (let ((imenu-auto-rescan t)) (imenu--make-index-alist)))
+        (let ((answer (guest-ask "editor/getContext" (list :uri uri :include ["documentSymbols"]))))
+          (should-not (plist-get answer :error))
+          (should-not (plist-member (plist-get answer :result) :documentSymbols))
+          (should (equal (mapcar (lambda (entry) (plist-get entry :code))
+                                 (plist-get (plist-get answer :result) :unavailable))
+                         '("unsupported-by-provider"))))))))
 
 ;;;; Files
 
