@@ -87,5 +87,21 @@
         (setq n-found (1+ n-found))))
     (should (> n-found 3))))
 
+;; Without `unsafe' the compiler lets no Lisp value outlive the call it came with (but for the global
+;; references that the crate emacs makes), nor reach another thread; what that crate does about it is
+;; looked at by the runs with --module-assertions.
+(ert-deftest eca-context-house-c41-c43-the-compiler-keeps-lisp-values-in-their-call ()
+  "Cargo.toml denies `unsafe', and no Rust file says it or allows it."
+  (should (string-match-p "^unsafe_code = \"\\(deny\\|forbid\\)\"$"
+                          (eca-context-house-test-text "Cargo.toml")))
+  (let ((files (directory-files-recursively (expand-file-name "src" eca-context-house-test-root)
+                                            "\\.rs\\'")))
+    (should (> (length files) 50))
+    (dolist (file files)
+      (dolist (line (split-string (eca-context-house-test-text file) "\n"))
+        (should-not (and (not (string-match-p "\\`//!" line))
+                         (string-match-p "\\_<unsafe\\(_code\\)?\\_>" line)
+                         (cons file line)))))))
+
 (provide 'eca-context-house-test)
 ;;; eca-context-house-test.el ends here

@@ -10,12 +10,16 @@
 ;;; Code:
 
 (require 'ert)
+(require 'nadvice)
 (module-load (getenv "ECA_CONTEXT_MODULE_FILE"))
 
 (declare-function eca-context-module-version "ext:eca-context-module" () t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (a b c) t)
 (declare-function eca-context-module-answer "ext:eca-context-module" (a b c d e) t)
 (declare-function eca-context-module-near "ext:eca-context-module" (a b) t)
+(declare-function eca-context-module-error-frame "ext:eca-context-module" (a b c) t)
+(declare-function eca-context-module-lsp-running-p "ext:eca-context-module" (a b) t)
+(declare-function eca-context-module-serve-stop "ext:eca-context-module" () t)
 
 (defun eca-context-module-test-body (frame)
   "Check the header of FRAME and return its body, parsed."
@@ -49,6 +53,36 @@ MORE are items that cannot be read."
                   (,(string ?a #x110000 ?z) . "a\ufffdz")))
     (should (equal (eca-context-module-test-diagnostic (car case)) (cdr case)))))
 
+(defun eca-context-module-test-functions ()
+  "Return the module's functions, conses of a name and how many arguments it needs."
+  (mapcar (lambda (name)
+            (cons name (car (func-arity (advice--cd*r (symbol-function name))))))
+          (apropos-internal "\\`eca-context-module-[a-z]"
+                            (lambda (name)
+                              (and (fboundp name)
+                                   (module-function-p (advice--cd*r (symbol-function name))))))))
+
+(ert-deftest eca-context-module-c11-c41-c43-every-function-reads-every-string ()
+  (should (> (length (eca-context-module-test-functions)) 15))
+  (dolist (string (list "caf\xe9" (string-to-multibyte "caf\xe9") (string ?a #xd83d)
+                        (string ?a #x110000)))
+    (pcase-dolist (`(,name . ,n) (eca-context-module-test-functions))
+      (let ((err (condition-case err
+                     (progn (apply name (make-list n string)) nil)
+                   (error err))))
+        (ert-info ((format "%S %S %S" name string err))
+          (should (or (null err)
+                      (memq 'eca-context-error (get (car err) 'error-conditions))
+                      ;; Where it wants a number, a process, or a vector.
+                      (and (memq (car err) '(wrong-type-argument rust-module-wrong-type))
+                           (not (eq (cadr err) 'stringp))))))))
+    (eca-context-module-serve-stop)
+    (should-not (eca-context-module-lsp-running-p string string))
+    (should (equal (eca-context-module-test-body
+                    (eca-context-module-error-frame string -1 string))
+                   (let ((told (replace-regexp-in-string "[^a-z]+" "\ufffd" string)))
+                     `((jsonrpc . "2.0") (id . ,told) (error (code . -1) (message . ,told))))))))
+
 (ert-deftest eca-context-module-c38-ids-stay ()
   (dolist (case `((0 . "0") ("x" . "\"x\"") (,(expt 2 60) . "1152921504606846976")
                   (,(expt 2 70) . "1180591620717411303424")))
@@ -72,7 +106,39 @@ MORE are items that cannot be read."
                 1 "editor/getContext" '(:include ["documentSymbols"]) nil
                 '(:document (:path "/f")
                   :documentSymbols ((:provider "imenu" :kind "textual" :status "ok" :items nil))))))
-    (should (string-match-p "\"documentSymbols\":\\[\\]" frame))))
+    (should (string-match-p "\"documentSymbols\":\\[\\]" frame)))
+  ;; Looked at with nothing found, to the letter: a list is empty, false is said, the rest has no key.
+  (let ((nothing '((:provider "p" :kind "textual" :status "ok" :items nil)))
+        (features ["definitions" "references" "documentSymbols" "enclosingSymbols" "documentation"
+                   "symbolAtPosition"]))
+    (should (equal
+             (alist-get 'result
+                        (eca-context-module-test-body
+                         (eca-context-module-answer
+                          1 "editor/getContext"
+                          `(:uri "file:///f" :position (:line 0 :character 0) :include ,features) nil
+                          `(:document (:path "/f" :modified nil :diskNewer :json-false)
+                            :position (:line 0 :character 0)
+                            ,@(mapcan (lambda (feature) (list (intern (concat ":" feature)) nothing))
+                                      features)))))
+             `((uri . "file:///f") (position (line . 0) (character . 0))
+               (document (modified . :false) (diskNewer . :false))
+               (symbolAtPosition . :null) (definitions . []) (references . [])
+               (documentSymbols . []) (enclosingSymbols . []) (documentation . [])
+               (provenance ,@(mapcar (lambda (feature)
+                                       (list (intern feature) '(kind . "textual")
+                                             '(providers . ["p"])))
+                                     (sort (append features nil) #'string<)))))))
+  (dolist (case '((nil) (t (fresh . t)) (:json-false (fresh . :false))))
+    (should (equal (alist-get 'result
+                              (eca-context-module-test-body
+                               (eca-context-module-answer
+                                1 "editor/getDiagnostics" '(:uri "file:///f" :limit 5) nil
+                                `(:document (:path "/f")
+                                  :diagnostics ((:provider "p" :kind "unknown" :status "ok"
+                                                 :fresh ,(car case) :items nil))))))
+                   `((diagnostics . []) ,@(cdr case)
+                     (document (modified . :false) (diskNewer . :false)) (total . 0))))))
 
 (ert-deftest eca-context-module-reads-what-wraps-a-string ()
   (dolist (encoding '("utf-8" "utf-16" "utf-32" "odd" nil))

@@ -110,19 +110,25 @@ fn lsp_tsserver<'e>(env: &'e Env, programs: Value<'e>, root: Value<'e>) -> Resul
 
 /// Return t if a server of the row NAME runs for ROOT.
 #[defun]
-fn lsp_running_p(name: String, root: String) -> Result<bool> {
+fn lsp_running_p<'e>(env: &'e Env, name: Value<'e>, root: Value<'e>) -> Result<bool> {
+    let name = de::text(name).or_else(|e| bad_value(env, &e))?;
+    let root = de::text(root).or_else(|e| bad_value(env, &e))?;
     with(|servers| servers.is_running(&name, &root))
 }
 
 /// Return the root of the running server of the row NAME that named PATH, or nil.
 #[defun]
-fn lsp_who_named(name: String, path: String) -> Result<Option<String>> {
+fn lsp_who_named<'e>(env: &'e Env, name: Value<'e>, path: Value<'e>) -> Result<Option<String>> {
+    let name = de::text(name).or_else(|e| bad_value(env, &e))?;
+    let path = de::text(path).or_else(|e| bad_value(env, &e))?;
     with(|servers| servers.who_named(&name, &path))
 }
 
 /// Stop the servers of the row NAME that run for PATH, which the editor serves.
 #[defun]
-fn lsp_make_way(name: String, path: String) -> Result<()> {
+fn lsp_make_way<'e>(env: &'e Env, name: Value<'e>, path: Value<'e>) -> Result<()> {
+    let name = de::text(name).or_else(|e| bad_value(env, &e))?;
+    let path = de::text(path).or_else(|e| bad_value(env, &e))?;
     with(|servers| servers.make_way(&name, &path))
 }
 

@@ -22,9 +22,11 @@ thread_local! {
 /// RUNTIME is the user's runtime directory or nil, NAME what this Emacs is called.
 /// A socket of an earlier call is given up.  An error tells why there is none.
 #[defun]
-fn serve_start<'e>(env: &'e Env, runtime: Option<String>, name: String) -> Result<Value<'e>> {
-    stop();
+fn serve_start<'e>(env: &'e Env, runtime: Option<Value<'e>>, name: Value<'e>) -> Result<Value<'e>> {
+    let runtime = runtime.map(de::text).transpose().or_else(|e| bad_value(env, &e))?;
     let runtime = runtime.map(PathBuf::from);
+    let name = de::text(name).or_else(|e| bad_value(env, &e))?;
+    stop();
     match Listener::new(runtime.as_deref(), &name, channel::waker()) {
         Ok(listener) => {
             let path = listener.path().to_string_lossy().into_owned();
