@@ -134,7 +134,8 @@ started.  If there is none to ask, return an outcome about that, or nil."
             (eca-context-headless--ask
              (append (list :row (append (list :name (symbol-name (car row))) launch)
                            :root root :path path :languageId (cdr found) :method method
-                           :starts (and launch t))
+                           :starts (and launch t)
+                           :unsaved (eca-context-headless--unsaved row root))
                      (eca-context-headless--text-and-point path request))
              (plist-get request :deadline)
              (lambda (answer)
@@ -237,6 +238,28 @@ REQUEST says whether the current buffer is a copy of the file."
   (let ((at (car (eca-context-position-sweep (list (point)))))
         (text (car (eca-context-document-texts path (not (plist-get request :copy))))))
     (list :line (car at) :character (cdr at) :text (and text (aref text 1)))))
+
+(defun eca-context-headless--unsaved (row root)
+  "Return the unsaved texts of ROW's language in ROOT, but the current buffer's.
+Each is a vector of a file's name, its language id and the text."
+  (let ((asked (current-buffer))
+        (left eca-context-place-most))
+    (vconcat
+     (delq nil
+           (mapcar
+            (lambda (buffer)
+              (with-current-buffer buffer
+                (when (and buffer-file-name (buffer-modified-p) (not (eq buffer asked))
+                           (eca-context-files-shown-p buffer-file-name (list root))
+                           (eq buffer (eca-context-document-buffer buffer-file-name)))
+                  (let ((found (eca-context-servers-find buffer-file-name)))
+                    (when (and (eq (car found) row) (<= (buffer-size) left))
+                      (setq left (- left (buffer-size)))
+                      (save-restriction
+                        (widen)
+                        (vector buffer-file-name (cdr found)
+                                (buffer-substring-no-properties (point-min) (point-max)))))))))
+            (buffer-list))))))
 
 (defun eca-context-headless--ask (ask deadline done)
   "Ask the module ASK, call DONE with its answer, and return `:async'.

@@ -20,7 +20,7 @@
 (defvar eca-context-place--texts nil
   "What is to be handed over: conses of a file's name and its vector, or nil.")
 
-(defconst eca-context-place--most 4194304
+(defconst eca-context-place-most 4194304
   "How many characters of texts are handed over; without its text a place stays.")
 
 (defun eca-context-place-gather (function)
@@ -86,7 +86,7 @@ VISITING is nil if the buffer is a copy of what is on disk."
                                  (mapcar (lambda (text)
                                            (if (cdr text) (length (aref (cdr text) 1)) 0))
                                          eca-context-place--texts))
-                          eca-context-place--most)
+                          eca-context-place-most)
                        (eca-context-place-text file modified)))
             eca-context-place--texts))))
 

@@ -443,6 +443,40 @@ TypeScript and JavaScript (`eca-context-servers')")))
                                           :roots (list folder))))
         (should-not (eca-context-headless-servers))))))
 
+;; What was asked about before, or never, counts as the user has it.
+(ert-deftest headless-test-unsaved-text-of-other-buffers ()
+  (headless-test-in folder
+    (let ((path (concat folder "use.py"))
+          (text "from lib import made\nmade()\n"))
+      (guest-write path text)
+      (guest-write (concat folder "lib.py") "old = 1\n")
+      (guest-write (concat folder "other.el") "old\n")
+      (let ((buffers (mapcar (lambda (name) (find-file-noselect (concat folder name)))
+                             '("lib.py" "other.el")))
+            (ask (lambda ()
+                   (headless-test-at text "\nmade" path
+                     (headless-test-say #'eca-context-headless-definitions path
+                                        :roots (list folder))))))
+        (unwind-protect
+            (progn
+              (dolist (buffer buffers)
+                (with-current-buffer buffer
+                  (goto-char (point-max))
+                  (insert "def made(): ...\n")
+                  (narrow-to-region (point) (point))))
+              (should (equal (headless-test-places (funcall ask)) '(("lib.py" 1 4))))
+              (with-current-buffer (car buffers)
+                (widen)
+                (goto-char (point-min))
+                (insert "\n"))
+              (should (equal (headless-test-places (funcall ask)) '(("lib.py" 2 4))))
+              (guest-write (concat folder "lib.py") "def made(): ...\n")
+              (with-current-buffer (car buffers) (set-buffer-modified-p nil))
+              (should (equal (headless-test-places (funcall ask)) '(("lib.py" 0 4)))))
+          (dolist (buffer buffers)
+            (with-current-buffer buffer (set-buffer-modified-p nil))
+            (kill-buffer buffer)))))))
+
 ;; As `exec-path-from-shell' has it: the environment that Emacs itself was started with knows nothing of
 ;; the folder that holds both the server and what runs it.
 (ert-deftest headless-test-inherits-what-emacs-passes-on ()

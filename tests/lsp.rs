@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, unbounded};
 use eca_context::core::facts::Trouble;
-use eca_context::lsp::{Answer, Ask, Found, Limits, Row, Servers, State, Status};
+use eca_context::lsp::{Answer, Ask, Found, Limits, Row, Servers, State, Status, Unsaved};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -58,6 +58,7 @@ impl Rig {
             path: text(&self.root().join(name)),
             language_id: language.into(),
             text: None,
+            unsaved: Vec::new(),
             method: format!("textDocument/{method}"),
             line,
             character,
@@ -650,9 +651,13 @@ fn what_was_asked_about_before_is_as_on_disk() {
         assert_eq!((n_problems(&mut rig, &user), n_problems(&mut rig, &lib)), (1, 0), "{name}");
         fs::write(&lib.path, texts(name, good)).expect("written");
         assert_eq!(n_problems(&mut rig, &user), 0, "{name}");
-        // An editor's unsaved text is for questions about that file.
-        let unsaved = Ask { text: Some(texts(name, bad)), ..lib };
-        assert_eq!((n_problems(&mut rig, &unsaved), n_problems(&mut rig, &user)), (0, 0), "{name}");
+        // An editor's unsaved text counts as long as the editor has it.
+        let unsaved = vec![Unsaved(lib.path.clone(), lib.language_id.clone(), texts(name, bad))];
+        let shown = Ask { text: Some(texts(name, bad)), ..lib };
+        let using = Ask { unsaved, ..user.clone() };
+        for (ask, n) in [(&shown, 0), (&using, 1), (&user, 0), (&using, 1)] {
+            assert_eq!(n_problems(&mut rig, ask), n, "{name}");
+        }
     }
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn ask(
         path: path.to_string_lossy().into_owned(),
         language_id: language.into(),
         text: None,
+        unsaved: Vec::new(),
         method: method(feature).into(),
         line: at.line,
         character: at.character,

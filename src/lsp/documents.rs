@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use lsp_types::PositionEncodingKind;
 use serde_json::json;
 
+use super::Unsaved;
 use super::message::notification;
 use crate::core::encoding::from_utf16;
 use crate::core::position::Position;
@@ -206,18 +207,28 @@ impl Documents {
         self.open.values().map(|document| document.used + IDLE).min()
     }
 
-    /// Shows again what was written since, and what an editor had unsaved as it is on disk, unless that
-    /// is one of `asked`, which somebody asks about now; returns what must be sent.
-    pub(crate) fn follow(&mut self, asked: &[PathBuf], now: Instant) -> Vec<Vec<u8>> {
+    /// Has the server see all but `asked` as it is now: `unsaved` as an editor has it, and what else is
+    /// open as it is on disk; returns what must be sent for that.
+    pub(crate) fn follow(
+        &mut self,
+        asked: &Path,
+        unsaved: &[Unsaved],
+        now: Instant,
+    ) -> Vec<Vec<u8>> {
+        let unsaved: HashMap<&Path, &Unsaved> =
+            unsaved.iter().take(MAX_OPEN / 2).map(|one| (Path::new(&one.0), one)).collect();
         let mut frames = Vec::new();
-        let is_kept = |(path, document): &(&PathBuf, &Document)| {
-            document.source == Source::Editor && asked.contains(path)
-        };
-        let paths: Vec<(PathBuf, Instant)> = (self.open.iter())
-            .filter(|one| !is_kept(one))
+        for (path, Unsaved(_, language_id, text)) in &unsaved {
+            if *path != asked {
+                // No file is read.
+                frames.extend(self.show(path, Some(text), language_id, now).into_iter().flatten());
+            }
+        }
+        let others: Vec<(PathBuf, Instant)> = (self.open.iter())
+            .filter(|(path, _)| *path != asked && !unsaved.contains_key(path.as_path()))
             .map(|(path, document)| (path.clone(), document.used))
             .collect();
-        for (path, used) in paths {
+        for (path, used) in others {
             match self.show(&path, None, "", now) {
                 Ok(more) => frames.extend(more),
                 Err(_) => frames.extend(self.close(&path)),
@@ -333,18 +344,26 @@ mod tests {
         documents.show(&b, Some("of an editor"), "python", now).expect("it need not be there");
         write(&a, "two", 1);
         write(&b, "other", 1);
-        let asked = [b.clone(), folder.join("c.py")];
-        assert_eq!(said(documents.follow(&asked, now)), ["Change 2 \"two\""]);
-        assert_eq!(said(documents.follow(&asked, now)), [""; 0]);
-        // The editor's text is for questions about that file.
-        assert_eq!(said(documents.follow(&[], now)), ["Change 2 \"other\""]);
+        let c = folder.join("c.py");
+        let unsaved = |path: &Path, text: &str| {
+            Unsaved(path.to_str().expect("UTF-8").into(), "python".into(), text.into())
+        };
+        assert_eq!(said(documents.follow(&b, &[], now)), ["Change 2 \"two\""]);
+        assert_eq!(said(documents.follow(&b, &[unsaved(&b, "no")], now)), [""; 0]);
+        // The editor's text counts as long as the editor has it.
+        let texts = [unsaved(&b, "of an editor"), unsaved(&c, "new")];
+        assert_eq!(said(documents.follow(&a, &texts, now)), ["Open 1 \"new\""]);
+        let mut frames = said(documents.follow(&a, &[], now));
+        frames.sort();
+        assert_eq!(frames, ["Change 2 \"other\"", "Close null null"]);
+        let mut follow = || said(documents.follow(&c, &[], now));
         // Read so shortly after it was written that it may have been written again.
         fs::write(&a, "three").expect("written");
-        assert_eq!(said(documents.follow(&[], now)), ["Change 3 \"three\""]);
+        assert_eq!(follow(), ["Change 3 \"three\""]);
         fs::write(&a, "seven").expect("written");
-        assert_eq!(said(documents.follow(&[], now)), ["Change 4 \"seven\""]);
+        assert_eq!(follow(), ["Change 4 \"seven\""]);
         fs::remove_file(&a).expect("it was there");
-        assert_eq!(said(documents.follow(&[], now)), ["Close null null"]);
+        assert_eq!(follow(), ["Close null null"]);
         assert_eq!(said(documents.close_idle(now + IDLE)), ["Close null null"]);
         assert!(documents.next_idle().is_none());
     }

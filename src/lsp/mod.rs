@@ -79,6 +79,8 @@ pub struct Ask {
     pub language_id: String,
     /// The editor's text of the file where it is not what stands on disk.
     pub text: Option<String>,
+    /// What else the editor has that is not on disk. All other files count as they are there.
+    pub unsaved: Vec<Unsaved>,
     /// Of LSP, `textDocument/…`; `textDocument/diagnostic` stands for diagnostics in any way.
     pub method: String,
     /// From 0, in UTF-16 units; where the method needs a position.
@@ -91,6 +93,10 @@ pub struct Ask {
     /// Whether a server may be started for it.
     pub starts: bool,
 }
+
+/// An editor's text of a file: the file's absolute name, its language id, the text.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct Unsaved(pub String, pub String, pub String);
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq)]

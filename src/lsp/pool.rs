@@ -13,7 +13,7 @@ use super::process::{Process, memory_bytes};
 use super::queue::{Asker, Queue, trouble};
 use super::server::{Event, Question, Server};
 use super::status::{Shared, State, Status};
-use super::{Answer, Ask, Row};
+use super::{Answer, Ask, Row, Unsaved};
 use crate::core::facts::Trouble;
 use crate::threads::spawn_quiet;
 
@@ -83,6 +83,9 @@ impl Servers {
         let asker = Asker::new(token, Arc::clone(&self.queue));
         let root = canonical(&ask.root);
         ask.path = canonical(&ask.path).to_string_lossy().into_owned();
+        for Unsaved(path, ..) in &mut ask.unsaved {
+            *path = canonical(path).to_string_lossy().into_owned();
+        }
         match self.entry(&ask, root, limits) {
             Ok(entry) => {
                 let asked = Instant::now();

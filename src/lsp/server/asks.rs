@@ -78,7 +78,7 @@ impl Server {
             }
         }
         // For what is open at the server it does not look at the disk.
-        for frame in self.documents.follow(&self.asked, now) {
+        for frame in self.documents.follow(&path, &one.ask.unsaved, now) {
             self.send(frame);
         }
         let mut parts = self.send_requests(&one.ask, &path);

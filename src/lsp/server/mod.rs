@@ -114,8 +114,6 @@ pub(crate) struct Server {
     documents: Documents,
     files: Option<Files>,
     pending: Vec<Pending>,
-    /// The files that somebody asks about now.
-    asked: Vec<PathBuf>,
     /// Tokens of work that it told of and that is not over, and when the last ended.
     progress: HashSet<String>,
     progress_ended: Option<Instant>,
@@ -144,7 +142,6 @@ impl Server {
             documents: Documents::default(),
             files: None,
             pending: Vec::new(),
-            asked: Vec::new(),
             progress: HashSet::new(),
             progress_ended: None,
             loaded: None,
@@ -245,7 +242,6 @@ impl Server {
     /// Moves on what waits for time or for what has just happened.
     fn advance(&mut self, now: Instant) -> Result<(), End> {
         let pending = std::mem::take(&mut self.pending);
-        self.asked = pending.iter().map(|one| PathBuf::from(&one.ask.path)).collect();
         for one in pending {
             if let Some(one) = self.step(one, now) {
                 self.pending.push(one);
