@@ -21,6 +21,9 @@
   (file-name-directory (or load-file-name buffer-file-name default-directory))
   "Where the Lisp files and the module lie.")
 
+(defvar eca-context-module--loaded nil
+  "The file that the loaded module is from.")
+
 (defun eca-context-module-file ()
   "Return the absolute name of the module's file, whether it is there or not."
   (expand-file-name (format "eca-context-module-%s%s"
@@ -41,8 +44,12 @@
              (format "the module does not load (%s); M-x eca-context-build-module builds it anew"
                      trouble))))
      ((not (equal (eca-context-module-version) eca-context-module-wanted-version))
-      (format "version %s of the module is loaded, %s is needed; restart Emacs"
-              (eca-context-module-version) eca-context-module-wanted-version)))))
+      (format "version %s of the module is loaded, %s is needed; %srestart Emacs"
+              (eca-context-module-version) eca-context-module-wanted-version
+              ;; Its file has the right name, so the next Emacs would load it again.
+              (if (equal file eca-context-module--loaded)
+                  "M-x eca-context-build-module builds it, then "
+                ""))))))
 
 (defun eca-context-module--load (file)
   "Load the module FILE unless one is loaded; return the error's text, or nil."
@@ -50,7 +57,9 @@
     (condition-case err
         (if (eca-context-module--cut-short-p file)
             "its file is cut short"
-          (eca-context-module--load-copy file))
+          (eca-context-module--load-copy file)
+          (setq eca-context-module--loaded file)
+          nil)
       (error (error-message-string err)))))
 
 (defun eca-context-module--cut-short-p (file)
@@ -69,7 +78,7 @@ To load such a one may kill Emacs.  The table of sections is what ends it."
               (file-attribute-size (file-attributes (file-truename file))))))))
 
 (defun eca-context-module--load-copy (file)
-  "Load a copy of the module FILE that nobody can write over; return nil.
+  "Load a copy of the module FILE that nobody can write over.
 Where copies cannot be loaded (some systems forbid it in the folder of temporary
 files), or need not be, load FILE itself."
   (if (eq system-type 'windows-nt)
@@ -79,8 +88,7 @@ files), or need not be, load FILE itself."
           (condition-case nil
               (progn (copy-file file copy t) (module-load copy))
             (error (module-load file)))
-        (delete-file copy))))
-  nil)
+        (delete-file copy)))))
 
 (defun eca-context-module--tool (name)
   "Return the file of the program NAME, also where rustup puts it, or nil."
