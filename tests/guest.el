@@ -127,6 +127,12 @@
   "Return the URI of FILE."
   (concat "file://" (url-hexify-string file (cons ?/ url-unreserved-chars))))
 
+(defun guest-read (frame)
+  "Return the answer that FRAME holds, plists and lists."
+  (json-parse-string
+   (decode-coding-string (substring frame (seq-position frame ?{)) 'utf-8)
+   :object-type 'plist :array-type 'list :null-object nil :false-object nil))
+
 (defun guest-ask (method params &optional roots seconds)
   "Return the answer to METHOD with PARAMS within ROOTS, plists and lists.
 It comes once, within SECONDS (10) and a bit, and not before this waits."
@@ -141,9 +147,7 @@ It comes once, within SECONDS (10) and a bit, and not before this waits."
     (while (and (null frames) (< (float-time) deadline))
       (accept-process-output nil 0.005))
     (should (= (length frames) 1))
-    (json-parse-string
-     (decode-coding-string (substring (car frames) (seq-position (car frames) ?{)) 'utf-8)
-     :object-type 'plist :array-type 'list :null-object nil :false-object nil)))
+    (guest-read (car frames))))
 
 (defun guest-settle ()
   "Do now what Emacs itself does some seconds after an edit: mark what to undo."

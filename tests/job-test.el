@@ -82,6 +82,10 @@ Return the result and how long it took; what is left behind is a failure."
                           (funcall callback (job-test-ok "later"))
                           (funcall callback (job-test-ok "again"))))
   :async)
+(defun job-test-late (_ callback)
+  "Answer now, and through CALLBACK when the next one is asked."
+  (run-at-time 0.02 nil callback (job-test-ok "late"))
+  (job-test-ok "now"))
 (defun job-test-throws (&rest _) "Throw to nobody." (throw 'job-test-nobody nil))
 (defun job-test-quits (&rest _) "Quit as a command would." (signal 'quit nil))
 (defun job-test-exits (&rest _) "End a recursive edit." (throw 'exit nil))
@@ -205,7 +209,15 @@ Return the result and how long it took; what is left behind is a failure."
 
 (ert-deftest job-test-one-turn-one-answer ()
   (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-twice) '(:b job-test-later))))
-                 '((:a ("first" "ok" nil)) (:b ("later" "ok" nil))))))
+                 '((:a ("first" "ok" nil)) (:b ("later" "ok" nil)))))
+  ;; Nor is what one says too often the answer of the next.
+  (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-twice job-test-later)
+                                                   '(:b job-test-later job-test-silent job-test-good)
+                                                   '(:c job-test-late job-test-later job-test-good))))
+                 '((:a ("first" "ok" nil) ("later" "ok" nil))
+                   (:b ("later" "ok" nil)
+                       ("job-test-silent" "timeout" "it did not answer in time") ("good" "ok" nil))
+                   (:c ("now" "ok" nil) ("later" "ok" nil) ("good" "ok" nil))))))
 
 (ert-deftest job-test-nobody-is-asked ()
   (should (equal (job-test-says (car (job-test-run 5 '(:a job-test-asks))))
