@@ -198,7 +198,8 @@ Return what the server was sent, `initialize' first."
     (let* ((uri (eca-test-write (expand-file-name "caf é#1.el" folder)
                                 ";;; -*- lexical-binding: t -*-\n(defun ours-f ()\n  1)\n\t(list \"😀\" (ours-f))\n"))
            (params `((uri . ,uri) (position . ((line . 3) (character . 14)))))
-           (ids (list 0 "x" (expt 2 60)))
+           ;; The last one is no float.
+           (ids (list 0 "x" (1+ (expt 2 60))))
            (messages
             (eca-test-with-mode
              (eca-test-talk

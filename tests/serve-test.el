@@ -154,6 +154,26 @@
           (should (equal (plist-get (plist-get (apply #'serve-test-ask method params) :error) :code)
                          code)))))))
 
+(ert-deftest serve-test-c38-ids-stay ()
+  (serve-test-with folder
+    (let* ((ids `(0 -1 "" "0" "x 😀" ,(1+ (expt 2 60)) ,(- (expt 2 63))))
+           (answers
+            (mapcar #'serve-test-parse
+                    (serve-test-output
+                     (apply #'serve-test-start
+                            (append (mapcan (lambda (id)
+                                              (list (list :jsonrpc "2.0" :id id :method "editor/hello")
+                                                    (list :jsonrpc "2.0" :id id :method "none")))
+                                            ids)
+                                    (list (format "hear:%d" (* 2 (length ids))))))))))
+      (dolist (id ids)
+        (should (equal (cons id (mapcar (lambda (said)
+                                          (cons (and (plist-member said :result) t)
+                                                (plist-get (plist-get said :error) :code)))
+                                        (seq-filter (lambda (said) (equal (plist-get said :id) id))
+                                                    answers)))
+                       (list id '(t) '(nil . -32601))))))))
+
 (ert-deftest serve-test-nothing-outside ()
   (serve-test-with folder
     (let ((repo (file-truename (concat folder "repo/"))))
