@@ -501,6 +501,37 @@ That is on the second line, and the text is not flushed."
       (guest-write other (substring text 0 (1+ (string-match "\n" text))))
       (should (equal (eglot-test-lines (eglot-test-of-file other)) '(t))))))
 
+(ert-deftest eglot-test-c44-through-the-door ()
+  (eglot-test-in folder
+    (let* ((broken (guest-write (expand-file-name "broken.py" folder) "def f(:\n\tpass\n"))
+           (eca-context-diagnostics-functions
+            (default-toplevel-value 'eca-context-diagnostics-functions))
+           (messages (lambda (&optional seconds)
+                       (let ((result (plist-get (guest-ask "editor/getDiagnostics"
+                                                           (list :uri broken) (list folder) seconds)
+                                                :result)))
+                         (cons (if (plist-member result :fresh) (plist-get result :fresh) 'unknown)
+                               (mapcar (lambda (found) (plist-get found :message))
+                                       (plist-get result :diagnostics)))))))
+      ;; Nobody runs.
+      (should (equal (funcall messages)
+                     '(unknown "not checked: the file is not open, and no checker for it is running")))
+      (with-current-buffer (eglot-test-visit "clean.py" "x = 1\n")
+        (eglot-test-ask)
+        (let ((said (funcall messages)))
+          (should (eq (car said) t))
+          (should (cdr said))
+          (should-not (seq-some (lambda (message) (string-prefix-p "not checked" message))
+                                (cdr said))))
+        (should (eglot-test-until 5 (null (gethash (eglot-current-server)
+                                                   eca-context-eglot--closed))))
+        ;; The server does nothing now.
+        (eglot-test-freeze (jsonrpc--process (eglot-current-server)))
+        (unwind-protect
+            (should (equal (funcall messages 0.5)
+                           '(unknown "not checked: eglot: the language server did not speak of it in time")))
+          (eglot-test-thaw (jsonrpc--process (eglot-current-server))))))))
+
 (ert-deftest eglot-test-nobody-visits-and-nobody-notices ()
   (eglot-test-each-server
     (let ((other (expand-file-name (concat "other." (file-name-extension file)) folder))
