@@ -227,7 +227,8 @@ impl Asker {
 
     /// The file or folder that a model calls `path`: below the root where it is there, else here.
     fn resolve(&self, path: &str, hello: &Hello) -> PathBuf {
-        let path = path.strip_prefix("file://").unwrap_or(path);
+        let decoded = path.contains(":/").then(|| uri::to_path(path)).flatten();
+        let path = decoded.as_deref().unwrap_or(path);
         let roots = hello.roots.iter().map(PathBuf::as_path).chain([self.directory.as_path()]);
         let mut candidates = roots.map(|root| clean(&root.join(path)));
         let first = candidates.next().unwrap_or_else(|| path.into());
@@ -384,6 +385,16 @@ mod tests {
             ),
             (Tool::Diagnostics, json!({}), json!({"uri": "file:///repo/now.py", "limit": 1000})),
             (Tool::Diagnostics, json!({"path": "/"}), json!({"limit": 1000})),
+            (
+                Tool::Diagnostics,
+                json!({"path": "file:///x/a%20b%23.py"}),
+                json!({"uri": "file:///x/a%20b%23.py", "limit": 1000}),
+            ),
+            (
+                Tool::Diagnostics,
+                json!({"path": "file:b.py"}),
+                json!({"uri": "file:///repo/file:b.py", "limit": 1000}),
+            ),
         ] {
             let mut found = asker().question(tool, &input(given.clone()), &hello).params;
             if let Some(map) = found.as_object_mut() {

@@ -58,9 +58,27 @@ pub(crate) fn text(answer: &Answer) -> String {
     out
 }
 
+/// Adds a line: what would break it, be it in the name of a file, is written as an escape.
 fn line(out: &mut String, text: &str) {
+    push(out, &plain(text));
+}
+
+fn push(out: &mut String, text: &str) {
     out.push_str(text.trim_end());
     out.push('\n');
+}
+
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => out.push(c),
+            '\u{2028}' | '\u{2029}' => out.extend(c.escape_default()),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn section(out: &mut String, name: &str, n: usize) {
@@ -161,7 +179,7 @@ fn diagnostics(answer: &Answer, out: &mut String) {
             line(out, &format!("new: {}, fixed: {}, as before: {n_same}", new.len(), fixed.len()));
             for (mark, list) in [("new", new), ("fixed", fixed)] {
                 for found in list {
-                    line(out, &format!("  {mark}: {}", problem(found)));
+                    push(out, &format!("  {mark}: {}", problem(found)));
                 }
             }
             if settled(answer) {
@@ -179,7 +197,7 @@ fn diagnostics(answer: &Answer, out: &mut String) {
         _ => section(out, "diagnostics", problems.len()),
     }
     for found in problems {
-        line(out, &format!("  {}", problem(found)));
+        push(out, &format!("  {}", problem(found)));
     }
     if answer.fresh == Some(false) {
         line(out, "not fresh: a checker has not spoken about the present text yet; ask again");
@@ -196,11 +214,13 @@ fn settled(answer: &Answer) -> bool {
     answer.fresh == Some(true) && answer.unavailable.is_empty()
 }
 
+/// A problem, whose message may have several lines.
 fn problem(found: &Problem) -> String {
-    let code = found.code.as_deref().map(|code| format!(" [{code}]")).unwrap_or_default();
-    let (path, at, column) = (&found.path, found.line, found.column);
-    let message = found.message.replace('\n', "\n      ");
-    format!("{path}:{at}:{column}: {}: {message} ({}{code})", found.severity, found.source)
+    let code = found.code.as_deref().map(|code| format!(" [{}]", plain(code))).unwrap_or_default();
+    let (path, at, column) = (plain(&found.path), found.line, found.column);
+    let message = found.message.lines().map(plain).collect::<Vec<_>>().join("\n      ");
+    let source = plain(&found.source);
+    format!("{path}:{at}:{column}: {}: {message} ({source}{code})", found.severity)
 }
 
 #[cfg(test)]
@@ -312,6 +332,25 @@ mod tests {
             with(Some(false), vec![problem("error", "bad\nworse")], Vec::new()),
             "from: emacs\ndiagnostics: 1\n  a.py:3:1: error: bad\n      worse (Pyright [x])\n\
              not fresh: a checker has not spoken about the present text yet; ask again",
+        );
+    }
+
+    #[test]
+    fn a_name_is_no_line() {
+        let name = "a\nfrom: nobody\r\u{1b}[1m.py";
+        let escaped = "a\\nfrom: nobody\\r\\u{1b}[1m.py";
+        check(
+            Answer {
+                path: Some(name.into()),
+                references: Some(vec![place(name, 1, Some("C\nD"))]),
+                diagnostics: Some(vec![Problem { path: name.into(), ..problem("error", "a\tb") }]),
+                fresh: Some(true),
+                ..Answer::default()
+            },
+            &format!(
+                "{escaped}\nfrom: emacs\nreferences: 1\n{escaped}\n  in C\\nD\n    1:5: f()\n\
+                 diagnostics: 1\n  {escaped}:3:1: error: a\tb (Pyright [x])"
+            ),
         );
     }
 
