@@ -662,6 +662,39 @@ fn what_was_asked_about_before_is_as_on_disk() {
 }
 
 #[test]
+fn packages_installed_meanwhile_are_known() {
+    let config = r#"{"venvPath": ".", "venv": ".venv"}"#;
+    for (row, user, text, folder, package) in [
+        (
+            pyright(),
+            "use.py",
+            "import made\nmade.f()\n",
+            ".venv/lib/python3.11/site-packages",
+            ("__init__.py", "def f(): ...\n"),
+        ),
+        (
+            typescript(),
+            "use.ts",
+            "import { f } from \"made\";\nf();\n",
+            "node_modules",
+            ("index.d.ts", "export function f(): void;\n"),
+        ),
+    ] {
+        let mut rig = Rig::new();
+        rig.write("pyrightconfig.json", config);
+        rig.write("tsconfig.json", r#"{"compilerOptions": {"module": "commonjs"}}"#);
+        rig.write(".venv/pyvenv.cfg", "");
+        rig.write(&format!("{folder}/other/x"), "");
+        rig.write(user, text);
+        let ask = rig.ask(&row, user, "diagnostic", 0, 0);
+        let n_problems = |rig: &mut Rig| messages(&rig.answer(ask.clone())).0.len();
+        assert_eq!(n_problems(&mut rig), 1, "{user}");
+        rig.write(&format!("{folder}/made/{}", package.0), package.1);
+        assert_eq!(n_problems(&mut rig), 0, "{user}");
+    }
+}
+
+#[test]
 fn many_at_once_share_their_servers() {
     let mut rig = Rig::new();
     let row = pyright();

@@ -25,11 +25,28 @@ pub(crate) enum Change {
     Deleted = 3,
 }
 
+/// What happened since the last look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct News {
+    /// Sorted by path.
+    pub(crate) files: Vec<(PathBuf, Change)>,
+    /// Whether packages were installed, or went.
+    pub(crate) packages: bool,
+}
+
+impl News {
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The files of a folder as they were at the last look.
 #[derive(Debug)]
 pub(crate) struct Files {
     root: PathBuf,
     known: HashMap<PathBuf, Stamp>,
+    /// What every installer writes to; the packages themselves are not looked at.
+    packages: HashMap<PathBuf, Stamp>,
     looked: Instant,
     cost: Duration,
 }
@@ -37,16 +54,16 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn new(root: &Path) -> Self {
         let start = Instant::now();
-        let known = walk(root);
-        Self { root: root.into(), known, looked: start, cost: start.elapsed() }
+        let (known, packages) = walk(root);
+        Self { root: root.into(), known, packages, looked: start, cost: start.elapsed() }
     }
 
     /// What happened from the last look until `asked` and perhaps after; nothing, if another look is
     /// not due yet.
-    pub(crate) fn changes(&mut self, asked: Instant) -> Vec<(PathBuf, Change)> {
+    pub(crate) fn changes(&mut self, asked: Instant) -> News {
         let pause = if self.cost <= CHEAP { Duration::ZERO } else { self.cost * SHARE };
         if asked <= self.looked + pause {
-            return Vec::new();
+            return News::default();
         }
         let mut next = Self::new(&self.root);
         let mut changes = Vec::new();
@@ -63,27 +80,35 @@ impl Files {
         }
         std::mem::swap(self, &mut next);
         changes.sort_by(|a, b| a.0.cmp(&b.0));
-        changes
+        News { files: changes, packages: self.packages != next.packages }
     }
 }
 
-/// The regular files below `root`, but for what tools keep there: hidden folders, installed packages
-/// and caches.
-fn walk(root: &Path) -> HashMap<PathBuf, Stamp> {
-    let mut files = HashMap::new();
+/// The regular files below `root`, but for what tools keep there, hidden folders, installed packages
+/// and caches; and what tells that packages were installed.
+fn walk(root: &Path) -> (HashMap<PathBuf, Stamp>, HashMap<PathBuf, Stamp>) {
+    let (mut files, mut packages) = (HashMap::new(), HashMap::new());
     let mut folders = vec![root.to_path_buf()];
+    // The environment that a server started here looks into.
+    if let Some(active) = std::env::var_os("VIRTUAL_ENV") {
+        note_python_packages(Path::new(&active), &mut packages);
+    }
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
             let path = entry.path();
             if kind.is_dir() {
-                let is_ours = !name.as_encoded_bytes().starts_with(b".")
-                    && name != "node_modules"
+                if name == "node_modules" {
+                    note(&path, &mut packages);
+                    // Written by each run of npm, also where it puts a package deeper.
+                    note(&path.join(".package-lock.json"), &mut packages);
+                } else if path.join("pyvenv.cfg").exists() {
+                    note_python_packages(&path, &mut packages);
+                } else if !name.as_encoded_bytes().starts_with(b".")
                     && name != "__pycache__"
                     && !path.join("CACHEDIR.TAG").exists()
-                    && !path.join("pyvenv.cfg").exists();
-                if is_ours {
+                {
                     folders.push(path);
                 }
             } else if kind.is_file()
@@ -91,12 +116,26 @@ fn walk(root: &Path) -> HashMap<PathBuf, Stamp> {
             {
                 files.insert(path, stamp);
                 if files.len() >= MAX_FILES {
-                    return files;
+                    return (files, packages);
                 }
             }
         }
     }
-    files
+    (files, packages)
+}
+
+/// Notes where the Python environment `folder` has its packages: each one has an entry there.
+fn note_python_packages(folder: &Path, packages: &mut HashMap<PathBuf, Stamp>) {
+    for entry in fs::read_dir(folder.join("lib")).into_iter().flatten().flatten() {
+        note(&entry.path().join("site-packages"), packages);
+    }
+    note(&folder.join("Lib").join("site-packages"), packages);
+}
+
+fn note(path: &Path, stamps: &mut HashMap<PathBuf, Stamp>) {
+    if let Some(stamp) = fs::metadata(path).ok().and_then(|about| Stamp::of(&about)) {
+        stamps.insert(path.into(), stamp);
+    }
 }
 
 #[cfg(test)]
@@ -118,27 +157,43 @@ mod tests {
         let mut files = Files::new(root);
         let mut changes = || {
             let later = Instant::now() + Duration::from_secs(3600);
-            let changes = files.changes(later);
+            let news = files.changes(later);
             let name =
                 |path: PathBuf| path.strip_prefix(root).expect("below").display().to_string();
-            changes.into_iter().map(|(path, change)| (name(path), change)).collect::<Vec<_>>()
+            let changed = news.files.into_iter().map(|(path, change)| (name(path), change));
+            (changed.collect::<Vec<_>>(), news.packages)
         };
-        assert_eq!(changes(), []);
+        let nothing = (Vec::new(), false);
+        assert_eq!(changes(), nothing);
         write("a.py", "12");
         write("d/e.py", "1");
-        for name in [".git/x", "node_modules/x", "venv/x.py", "__pycache__/x"] {
+        for name in [".git/x", ".venv/x.py", "venv/x.py", "__pycache__/x"] {
             write(name, "");
         }
         fs::remove_file(root.join("b/c.py")).expect("it was there");
         assert_eq!(
             changes(),
-            [
-                ("a.py".into(), Change::Changed),
-                ("b/c.py".into(), Change::Deleted),
-                ("d/e.py".into(), Change::Created)
-            ]
+            (
+                vec![
+                    ("a.py".into(), Change::Changed),
+                    ("b/c.py".into(), Change::Deleted),
+                    ("d/e.py".into(), Change::Created)
+                ],
+                false
+            )
         );
-        assert_eq!(changes(), []);
+        for name in [
+            ".venv/pyvenv.cfg",
+            ".venv/lib/python3.11/site-packages/x/__init__.py",
+            ".venv/lib/python3.11/site-packages/y/__init__.py",
+            "d/node_modules/x/package.json",
+            "d/node_modules/y/package.json",
+        ] {
+            write(name, "");
+            let is_news = name != ".venv/pyvenv.cfg";
+            assert_eq!(changes(), (vec![], is_news), "{name}");
+        }
+        assert_eq!(changes(), nothing);
     }
 
     #[test]
@@ -147,12 +202,12 @@ mod tests {
         let mut files = Files::new(folder.path());
         let after = |files: &Files, ms| files.looked + Duration::from_millis(ms);
         fs::write(folder.path().join("a"), "").expect("written");
-        assert_eq!(files.changes(files.looked), []);
+        assert!(files.changes(files.looked).is_none());
         files.cost = CHEAP;
-        assert_eq!(files.changes(after(&files, 1)).len(), 1);
+        assert_eq!(files.changes(after(&files, 1)).files.len(), 1);
         fs::write(folder.path().join("b"), "").expect("written");
         files.cost = Duration::from_secs(1);
-        assert_eq!(files.changes(after(&files, 20_000)), []);
-        assert_eq!(files.changes(after(&files, 20_001)).len(), 1);
+        assert!(files.changes(after(&files, 20_000)).is_none());
+        assert_eq!(files.changes(after(&files, 20_001)).files.len(), 1);
     }
 }

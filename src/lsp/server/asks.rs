@@ -297,20 +297,23 @@ impl Server {
             return false;
         }
         let Some(files) = &mut self.files else { return false };
-        let changes = files.changes(asked);
-        if wants_to_know && !changes.is_empty() {
-            let told: Vec<Value> = changes
-                .iter()
+        let news = files.changes(asked);
+        if wants_to_know && !news.files.is_empty() {
+            let told: Vec<Value> = (news.files.iter())
                 .map(|(path, change)| {
                     json!({"uri": uri::from_path(&path.to_string_lossy()), "type": *change as u8})
                 })
                 .collect();
             self.send(message::notification(WATCHED_FILES, json!({"changes": told})));
         }
-        if is_late && changes.iter().any(|(_, change)| *change != Change::Changed) {
+        let came_or_went = news.files.iter().any(|(_, change)| *change != Change::Changed);
+        if is_late && (came_or_went || news.packages) {
             let (method, params) = tsserver::reload();
             self.send_request(method, params);
+        } else if news.packages {
+            // Of these pyright takes no word, but then it looks at all of them again.
+            self.tell_settings();
         }
-        !changes.is_empty()
+        !news.is_none()
     }
 }

@@ -20,8 +20,7 @@ impl Server {
                 self.send(message::notification("initialized", json!({})));
                 // Where there is nothing to tell, some would read their configuration twice for it.
                 if !self.row.settings.is_null() {
-                    let settings = json!({"settings": self.row.settings});
-                    self.send(message::notification("workspace/didChangeConfiguration", settings));
+                    self.tell_settings();
                 }
             }
             Incoming::Reply { id, result } => {
@@ -42,6 +41,14 @@ impl Server {
             Incoming::Notification { method, params } => self.note(&method, &params, now),
         }
         Ok(())
+    }
+
+    /// Has the server read its configuration anew.
+    pub(super) fn tell_settings(&self) {
+        let settings =
+            if self.row.settings.is_null() { json!({}) } else { self.row.settings.clone() };
+        let params = json!({"settings": settings});
+        self.send(message::notification("workspace/didChangeConfiguration", params));
     }
 
     /// The answer to a question of the server: there is one to each.
