@@ -23,8 +23,8 @@ build: ## Build the module and put it where the Lisp files find it
 	@mkdir -p lisp
 	@# A loaded module is never written over: the new file takes its name.
 	@new=$$(mktemp "$(module).XXXXXX") && \
-	  cp "$(target_dir)/release/libeca_context.$(soext)" "$$new" && chmod 755 "$$new" && \
-	  mv -f "$$new" "$(module)"
+	  { cp "$(target_dir)/release/libeca_context.$(soext)" "$$new" && chmod 755 "$$new" && \
+	    mv -f "$$new" "$(module)" || { rm -f "$$new"; false; }; }
 	@echo "built $(module)"
 
 build-cli: ## Build the program eca-context: an MCP server, and questions from a shell

@@ -38,18 +38,34 @@
      ((not (fboundp 'module-load))
       "this Emacs was built without modules; install one with module support")
      ((and (not (fboundp 'eca-context-module-version)) (not (file-exists-p file)))
-      "the module is not built; M-x eca-context-build-module builds it")
+      (format "the module is not built; %s" (eca-context-module--remedy "builds it")))
      ((let ((trouble (eca-context-module--load file)))
         (and trouble
-             (format "the module does not load (%s); M-x eca-context-build-module builds it anew"
-                     trouble))))
+             (format "the module does not load (%s); %s"
+                     trouble (eca-context-module--remedy "builds it anew")))))
      ((not (equal (eca-context-module-version) eca-context-module-wanted-version))
       (format "version %s of the module is loaded, %s is needed; %srestart Emacs"
               (eca-context-module-version) eca-context-module-wanted-version
               ;; Its file has the right name, so the next Emacs would load it again.
               (if (equal file eca-context-module--loaded)
-                  "M-x eca-context-build-module builds it, then "
+                  (concat (eca-context-module--remedy "builds it") "; then ")
                 ""))))))
+
+(defun eca-context-module--root ()
+  "Return the folder of the clone that these Lisp files are of, or nil.
+A copy of the Lisp files alone, as `package-install-file' makes, has none."
+  (let ((root (file-name-directory (directory-file-name eca-context-module--folder))))
+    (and (file-exists-p (expand-file-name "Cargo.toml" root))
+         root)))
+
+(defun eca-context-module--remedy (does)
+  "Return what to do so that there is a module.
+DOES is the end of a sentence about the command that builds one."
+  (if (eca-context-module--root)
+      (concat "M-x eca-context-build-module " does)
+    (format "`make build' in a clone of eca-context builds it; put its lisp/ into `load-path', or %s into %s"
+            (file-name-nondirectory (eca-context-module-file))
+            (abbreviate-file-name eca-context-module--folder))))
 
 (defun eca-context-module--load (file)
   "Load the module FILE unless one is loaded; return the error's text, or nil."
@@ -78,17 +94,23 @@ To load such a one may kill Emacs.  The table of sections is what ends it."
               (file-attribute-size (file-attributes (file-truename file))))))))
 
 (defun eca-context-module--load-copy (file)
-  "Load a copy of the module FILE that nobody can write over.
-Where copies cannot be loaded (some systems forbid it in the folder of temporary
-files), or need not be, load FILE itself."
-  (if (eq system-type 'windows-nt)
-      (module-load file)
-    (let ((copy (make-temp-file "eca-context-module" nil (file-name-extension file t))))
-      (unwind-protect
-          (condition-case nil
-              (progn (copy-file file copy t) (module-load copy))
-            (error (module-load file)))
-        (delete-file copy)))))
+  "Load a copy of the module FILE that nobody can write over; return nil.
+Where copies cannot be made (no folder of temporary files, or a full one), or
+cannot be loaded (some systems forbid it there), or need not be, load FILE
+itself."
+  (let ((copy (and (not (eq system-type 'windows-nt))
+                   (condition-case nil
+                       (make-temp-file "eca-context-module" nil (file-name-extension file t))
+                     (error nil)))))
+    (unwind-protect
+        (condition-case nil
+            (progn
+              (unless copy (error "There is no copy"))
+              (copy-file file copy t)
+              (module-load copy))
+          (error (module-load file)))
+      (when copy (delete-file copy))))
+  nil)
 
 (defun eca-context-module--tool (name)
   "Return the file of the program NAME, also where rustup puts it, or nil."
@@ -104,11 +126,12 @@ files), or need not be, load FILE itself."
   "Build the module with cargo in the background, beside the Lisp files.
 The output is in a compilation buffer; \\[kill-compilation] there stops it."
   (interactive)
-  (let ((root (file-name-directory (directory-file-name eca-context-module--folder)))
+  (let ((root (eca-context-module--root))
         (cargo (eca-context-module--tool "cargo"))
         (make (eca-context-module--tool "make")))
-    (unless (file-exists-p (expand-file-name "Cargo.toml" root))
-      (user-error "There is no Cargo.toml in %s; the module is built in a clone" root))
+    (unless root
+      (user-error "There is no Cargo.toml beside %s; %s" eca-context-module--folder
+                  (eca-context-module--remedy "")))
     (unless cargo
       (user-error "Cargo is missing; install a Rust toolchain, 1.88 or newer"))
     (unless make

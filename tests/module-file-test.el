@@ -16,9 +16,12 @@
 (defun module-file-test-emacs (file form)
   "Return what FORM prints in a new Emacs whose module is the file FILE.
 The Emacs must end by itself, with status 0."
-  (let ((folder (file-name-as-directory (make-temp-file "eca-context-module" t))))
+  (let* ((clone (file-name-as-directory (make-temp-file "eca-context-module" t)))
+         (folder (file-name-as-directory (expand-file-name "lisp" clone))))
+    (make-directory folder)
     (unwind-protect
         (progn
+          (with-temp-file (expand-file-name "Cargo.toml" clone))
           (when file
             (copy-file file (expand-file-name
                              (file-name-nondirectory (eca-context-module-file)) folder)))
@@ -32,7 +35,7 @@ The Emacs must end by itself, with status 0."
                            "--eval" (format "(setq eca-context-module--folder %S)" folder)
                            "--eval" (format "(prin1 %S)" form))))
             (read (buffer-string))))
-      (delete-directory folder t))))
+      (delete-directory clone t))))
 
 (defun module-file-test-patched (at bytes)
   "Return a new file, the module with BYTES in place of those AT, counted from 0."
@@ -58,6 +61,11 @@ The Emacs must end by itself, with status 0."
             (`(,file ,form ,regexp)
              `((nil (eca-context-module-trouble)
                     "\\`the module is not built; M-x eca-context-build-module")
+               ;; A copy of the Lisp files alone.
+               (nil (progn (delete-file (expand-file-name "../Cargo.toml"
+                                                          eca-context-module--folder))
+                           (eca-context-module-trouble))
+                    "\\`the module is not built; `make build' in a clone .* into .*/lisp/\\'")
                (,foreign (eca-context-module-trouble)
                          "\\`the module does not load (.+); M-x eca-context-build-module")
                ,@(mapcar (lambda (file)
@@ -67,6 +75,11 @@ The Emacs must end by itself, with status 0."
                (,cut (eca-context-module-trouble)
                      "\\`the module does not load (its file is cut short); M-x eca-context-build-")
                (,link (eca-context-module-trouble) nil)
+               ;; Where no copy can be made of it.
+               (,(getenv "ECA_CONTEXT_MODULE_FILE")
+                (let ((temporary-file-directory "/no/such/folder/"))
+                  (eca-context-module-trouble))
+                nil)
                (,(getenv "ECA_CONTEXT_MODULE_FILE")
                 (progn (eca-context-module-trouble)
                        (let ((eca-context-module-wanted-version "9.9.9"))
@@ -159,6 +172,20 @@ eca-context-build-module builds it")))))
       (kill-buffer buffer)
       (delete-file old))))
 
+(ert-deftest module-file-build-that-fails-leaves-nothing ()
+  (let* ((root (locate-dominating-file (locate-library "eca-context-module") "Cargo.toml"))
+         (clone (file-name-as-directory (make-temp-file "eca-context-module" t)))
+         (default-directory clone))
+    (unwind-protect
+        (progn
+          (dolist (name '("Makefile" "Cargo.toml"))
+            (copy-file (expand-file-name name root) clone))
+          ;; It makes no library, so that none can be copied, as on a disk that is full.
+          (should-not (eq 0 (call-process "make" nil nil nil "build" "CARGO=true"
+                                          (concat "CARGO_TARGET_DIR=" clone "target"))))
+          (should-not (directory-files "lisp" nil directory-files-no-dot-files-regexp)))
+      (delete-directory clone t))))
+
 (ert-deftest module-file-build-says-what-is-missing ()
   (let ((exec-path nil))
     (with-environment-variables (("CARGO_HOME" "/nowhere"))
@@ -166,7 +193,7 @@ eca-context-build-module builds it")))))
                               (cadr (should-error (eca-context-build-module)
                                                   :type 'user-error))))))
   (let ((eca-context-module--folder "/nowhere/lisp/"))
-    (should (string-match-p "no Cargo.toml in /nowhere/"
+    (should (string-match-p "no Cargo.toml beside /nowhere/lisp/; `make build' in a clone"
                             (cadr (should-error (eca-context-build-module)
                                                 :type 'user-error))))))
 
