@@ -40,6 +40,7 @@
 (declare-function eca-context-module-answer "ext:eca-context-module"
                   (id method params options facts) t)
 (declare-function eca-context-module-error-frame "ext:eca-context-module" (id code message) t)
+(declare-function eca-context-serve-mode "eca-context-serve")
 
 ;; Abnormal hooks in the manner of `eldoc-documentation-functions'; `eca-context-job-run' says how their
 ;; functions are called.  REQUEST is a plist: `:path' of the file, `:roots', `:deadline'.  An outcome is
@@ -119,6 +120,24 @@ MESSAGE].  An outcome may also say `:fresh': t, `:json-false', or nil, and
   (eca-context-lsp-mode-unwatch)
   (eca-context-headless-stop))
 
+(defvar eca-context-collect--n-open 0
+  "How many requests are on their way.")
+
+(defun eca-context-collect-unload ()
+  "Switch all off so that a file of this package can be unloaded.
+Signal an error while requests are on their way: each gets an answer.  Return
+nil, as the functions that `unload-feature' calls do."
+  (when (> eca-context-collect--n-open 0)
+    (user-error "Eca-context is answering %d requests; unload it when it is done"
+                eca-context-collect--n-open))
+  (when eca-context-mode
+    (eca-context-mode -1))
+  (when (bound-and-true-p eca-context-serve-mode)
+    (eca-context-serve-mode -1)))
+
+(defalias 'eca-context-collect-unload-function #'eca-context-collect-unload)
+(defalias 'eca-context-job-unload-function #'eca-context-collect-unload)
+
 (defun eca-context-answer (id method params context send)
   "Answer request ID for METHOD with PARAMS and call SEND once with the frame.
 CONTEXT is a plist: `:roots', folders outside of which no file is opened (nil:
@@ -128,9 +147,16 @@ error without one.  An unusable module is an error here."
   (let ((trouble (eca-context-module-trouble)))
     (when trouble
       (error "%s" (concat "eca-context: " trouble))))
+  (setq eca-context-collect--n-open (1+ eca-context-collect--n-open))
   (eca-context-job-soon
    (lambda ()
      (let* ((default-directory temporary-file-directory)
+            (open t)
+            (send (lambda (frame)
+                    (when open
+                      (setq open nil
+                            eca-context-collect--n-open (1- eca-context-collect--n-open)))
+                    (funcall send frame)))
             (refuse (lambda (id code message)
                       (funcall send (eca-context-module-error-frame
                                      id code (concat "eca-context: " message)))))

@@ -65,6 +65,8 @@ of the capabilities, the echo area tells what to do."
   (advice-remove 'eca-api-request-async #'eca-context-eca--request)
   (advice-remove 'eca-delete-session #'eca-context-eca--deleted))
 
+(defalias 'eca-context-eca-unload-function #'eca-context-collect-unload)
+
 (defun eca-context-eca-state ()
   "Return a sentence about eca-emacs as it is now, for a person."
   (cond

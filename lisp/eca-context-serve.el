@@ -120,6 +120,8 @@ It must where other Emacsen serve too, or where the user has given a name."
     (setq eca-context-serve--socket nil)
     (eca-context-module-serve-stop)))
 
+(defalias 'eca-context-serve-unload-function #'eca-context-collect-unload)
+
 (defun eca-context-serve-state ()
   "Return a sentence about the socket, for a person."
   (if (not eca-context-serve--socket)

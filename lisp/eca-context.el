@@ -32,6 +32,7 @@
   "Copy the configuration for agents to start `eca-context mcp'." t)
 (autoload 'eca-context-log "eca-context-log" "Show what was asked and what was sent." t)
 
+(declare-function eca-context-collect-unload "eca-context-collect")
 (declare-function eca-context-collect-unwatch "eca-context-collect")
 (declare-function eca-context-collect-watch "eca-context-collect")
 (declare-function eca-context-eca-install "eca-context-eca")
@@ -145,6 +146,11 @@ Without a usable module the mode says so and stays off."
         (setq eca-context-mode nil)
         (eca-context-eca-uninstall)
         (message "eca-context: %s" trouble)))))
+
+(defun eca-context-unload-function ()
+  "Switch all off before this file is unloaded; signal an error while it is asked."
+  (when (featurep 'eca-context-collect)
+    (eca-context-collect-unload)))
 
 (provide 'eca-context)
 ;;; eca-context.el ends here

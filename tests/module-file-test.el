@@ -148,6 +148,31 @@ eca-context-build-module builds it")))))
                                      :error)
                           :message))))))
 
+(ert-deftest module-file-unload-leaves-nothing-and-no-request ()
+  (should
+   (equal
+    (module-file-test-emacs
+     (getenv "ECA_CONTEXT_MODULE_FILE")
+     '(let ((frames nil)
+            (refused 0))
+        (defalias 'eca--handle-server-request #'ignore)
+        (eca-context-mode 1)
+        (eca-context-answer 1 "editor/getContext" (list :include (vector "workspace"))
+                            (list :deadline (+ (float-time) 5))
+                            (lambda (frame) (push frame frames)))
+        (dolist (feature '(eca-context-eca eca-context-collect eca-context-job eca-context))
+          (condition-case nil
+              (unload-feature feature t)
+            (user-error (setq refused (1+ refused)))))
+        (while (null frames)
+          (accept-process-output nil 0.01))
+        (dolist (feature (copy-sequence features))
+          (when (string-prefix-p "eca-context" (symbol-name feature))
+            (unload-feature feature t)))
+        (list refused (length frames) (fboundp 'eca-context-mode)
+              (symbol-function 'eca--handle-server-request))))
+    '(4 1 nil ignore))))
+
 (ert-deftest module-file-build-installs-by-rename ()
   (let* ((file (eca-context-module-file))
          ;; A second name keeps the old file, so its number is not given to the new one.
