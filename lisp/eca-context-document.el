@@ -95,6 +95,16 @@ VISITING is nil if the buffer is a background copy of the file."
                      (not (verify-visited-file-modtime (current-buffer))))))
     (list (eca-context-place-text path (and visiting (buffer-modified-p))))))
 
+(defun eca-context-document-cursor (visiting)
+  "Return the position of the user's cursor in the file of the buffer VISITING.
+It is that of the buffer which was used last: an indirect one has its own."
+  (let* ((buffer (or (seq-find (lambda (buffer)
+                                 (eq (or (buffer-base-buffer buffer) buffer) visiting))
+                               (buffer-list))
+                     visiting))
+         (window (get-buffer-window buffer t)))
+    (if window (window-point window) (with-current-buffer buffer (point)))))
+
 (defun eca-context-document-position (plan visiting)
   "Return the facts about the position that PLAN asks for in the current buffer.
 Without one it is point, if VISITING, the buffer the user has."
@@ -121,8 +131,7 @@ Without one it is point, if VISITING, the buffer the user has."
                              (string-trim (buffer-substring-no-properties
                                            (point) (min (line-end-position) (+ (point) 200))))))))))
      (line (funcall at (eca-context-position-to-point line (plist-get plan :character))))
-     (visiting (funcall at (let ((window (get-buffer-window visiting t)))
-                             (if window (window-point window) (point))))))))
+     (visiting (funcall at (eca-context-document-cursor visiting))))))
 
 (provide 'eca-context-document)
 ;;; eca-context-document.el ends here

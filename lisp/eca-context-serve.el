@@ -18,6 +18,7 @@
 (require 'eca-context)
 (require 'eca-context-channel)
 (require 'eca-context-collect)
+(require 'eca-context-document)
 (require 'eca-context-eca)
 (require 'eca-context-files)
 (require 'eca-context-job)
@@ -236,9 +237,8 @@ Lines and characters count from 0."
       (save-excursion
         (save-restriction
           (widen)
-          (let* ((window (get-buffer-window buffer t))
-                 (at (car (eca-context-position-sweep
-                           (list (if window (window-point window) (point)))))))
+          (let ((at (car (eca-context-position-sweep
+                          (list (eca-context-document-cursor buffer))))))
             (list :current (list :path (expand-file-name file)
                                  :line (car at) :character (cdr at)))))))))
 

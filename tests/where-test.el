@@ -83,7 +83,10 @@ language and number of lines, and the first reason why something is missing."
             (switch-to-buffer indirect)
             (should (equal (plist-get (guest-check "editor/getContext" '(:include []) (list folder))
                                       :uri)
-                           uri)))
+                           uri))
+            ;; And so is its cursor the user's.
+            (goto-char 6)
+            (should (equal (eca-context-document-cursor base) 6)))
         (switch-to-buffer "*scratch*")
         (kill-buffer indirect)))))
 
