@@ -48,7 +48,7 @@
               (eca-context-module-version) eca-context-module-wanted-version
               ;; Its file has the right name, so the next Emacs would load it again.
               (if (equal file eca-context-module--loaded)
-                  (concat (eca-context-module--remedy "builds it") "; then ")
+                  (concat (eca-context-module--remedy "builds it") ", then ")
                 ""))))))
 
 (defun eca-context-module--root ()
