@@ -361,7 +361,7 @@ another; one that is a list (error CODE MESSAGE) is an error."
       (eglot-test-freeze process)
       (let ((said (eglot-features-start 'documentation)))
         (signal-process process 'SIGKILL)
-        (should (eglot-test-until 5 (funcall said)))
+        (should (eglot-test-until 30 (funcall said)))
         (should (< (- (float-time) start) 5))
         (should (equal (delete-dups (mapcar #'car (eglot-features-brief (car (funcall said)))))
                        '("error"))))
@@ -376,7 +376,7 @@ another; one that is a list (error CODE MESSAGE) is an error."
     (let ((n 0))
       (eca-context-eglot-definitions (list :deadline (+ 9 (float-time)))
                                      (lambda (_) (setq n (1+ n)) (error "Oops")))
-      (should (eglot-test-until 9 (= n 1)))
+      (should (eglot-test-until 30 (= n 1)))
       (should (equal (length (eglot-features-ask 'definitions)) 1)))))
 
 ;;;; Files nobody visits
@@ -414,14 +414,14 @@ another; one that is a list (error CODE MESSAGE) is an error."
                                                     (list :path file :copy t :outdated t)))
                     (should-not (eglot-features-ask 'definitions (list :path "/nowhere.xyz" :copy t))))
                 (eca-context-background-kill copy)))
-            (should (eglot-test-until 5 (null (gethash server eca-context-eglot--closed))))
+            (should (eglot-test-until 30 (null (gethash server eca-context-eglot--closed))))
             (should-not (find-buffer-visiting file))))))))
 
 ;;;; Through the door
 
 (defun eglot-features-quiet ()
   "Wait until eglot itself has no timer."
-  (should (eglot-test-until 10 (seq-every-p (lambda (timer) (symbolp (timer--function timer)))
+  (should (eglot-test-until 30 (seq-every-p (lambda (timer) (symbolp (timer--function timer)))
                                             timer-list))))
 
 (ert-deftest eglot-features-answers ()

@@ -348,14 +348,14 @@ That is on the second line, and the text is not flushed."
                               (lambda (outcome) (push outcome said)))))
           ;; It has checked the types, and has yet to publish that.
           (funcall (pop asked))
-          (should (eglot-test-until 5 asked))
+          (should (eglot-test-until 30 asked))
           (should-not said)
           (eglot-test-publish server buffer-file-name nil '([1 8 1 11] "bad"))
           (dotimes (_ 2)
             (should-not said)
-            (should (eglot-test-until 5 asked))
+            (should (eglot-test-until 30 asked))
             (while asked (funcall (pop asked))))
-          (should (eglot-test-until 5 said))
+          (should (eglot-test-until 30 said))
           (should (equal (eglot-test-lines (car said)) '(t 1))))))))
 
 ;;;; Servers that start and die
@@ -392,7 +392,7 @@ That is on the second line, and the text is not flushed."
                             (list :path buffer-file-name :deadline (+ 30 (float-time)))
                             (lambda (outcome) (push outcome said)))))
         (signal-process process 'SIGKILL)
-        (should (eglot-test-until 5 said))
+        (should (eglot-test-until 30 said))
         (should (< (- (float-time) start) 6))
         (should (equal (plist-get (car said) :status) "error"))
         (should-not (eglot-test-ask))))))
@@ -407,7 +407,7 @@ That is on the second line, and the text is not flushed."
                             (lambda (outcome) (push outcome said)))))
         (set-buffer-modified-p nil)
         (kill-buffer))
-      (should (eglot-test-until 5 said))
+      (should (eglot-test-until 30 said))
       (should (equal (plist-get (car said) :status) "error")))))
 
 ;;;; Which buffer, which server
@@ -485,13 +485,13 @@ That is on the second line, and the text is not flushed."
       (should (equal (aref (car (plist-get (eglot-test-of-file other) :items)) 0) other))
       (should-not eca-context-eglot--opens)
       (setq buffers (buffer-list))
-      (should (eglot-test-until 5 (null (gethash (eglot-current-server)
+      (should (eglot-test-until 30 (null (gethash (eglot-current-server)
                                                  eca-context-eglot--closed))))
       (setq flymake-list-only-diagnostics (list listed))
       (guest-write other text)
       (should (equal (eglot-test-lines (eglot-test-of-file other)) '(t 1)))
       ;; The echo of the close has come by the answer to what was asked after it.
-      (should (eglot-test-until 5 (null (gethash (eglot-current-server)
+      (should (eglot-test-until 30 (null (gethash (eglot-current-server)
                                                  eca-context-eglot--closed))))
       (should (equal flymake-list-only-diagnostics (list listed)))
       (should (equal buffers (buffer-list)))
@@ -523,7 +523,7 @@ That is on the second line, and the text is not flushed."
           (should (cdr said))
           (should-not (seq-some (lambda (message) (string-prefix-p "not checked" message))
                                 (cdr said))))
-        (should (eglot-test-until 5 (null (gethash (eglot-current-server)
+        (should (eglot-test-until 30 (null (gethash (eglot-current-server)
                                                    eca-context-eglot--closed))))
         ;; The server does nothing now.
         (eglot-test-freeze (jsonrpc--process (eglot-current-server)))
@@ -544,10 +544,10 @@ That is on the second line, and the text is not flushed."
           (setq before (guest-snapshot)
                 timers (copy-sequence timer-list))
           (should (equal (eglot-test-lines (eglot-test-of-file other)) '(t 1)))
-          (should (eglot-test-until 5 (null (gethash server eca-context-eglot--closed))))
+          (should (eglot-test-until 30 (null (gethash server eca-context-eglot--closed))))
           ;; jsonrpc takes each message in a timer, and keeps no match data, whoever asked; eglot's own
           ;; timers may run out meanwhile.
-          (should (eglot-test-until 5 (null (seq-difference timer-list timers #'eq)))))
+          (should (eglot-test-until 30 (null (seq-difference timer-list timers #'eq)))))
         (should-not (seq-remove (lambda (one) (memq (car one) '(:match-data :timers)))
                                 (guest-difference before (guest-snapshot))))))))
 
@@ -607,7 +607,7 @@ That is on the second line, and the text is not flushed."
                                            (eq method :workspace/didChangeConfiguration))
                                          sent)
                              '(:textDocument/didOpen :textDocument/didClose)))
-              (should (eglot-test-until 5 said))
+              (should (eglot-test-until 30 said))
               (should (equal (plist-get (car said) :status) "busy"))
               (eglot-test-thaw process)
               (should (equal (eglot-test-ranges (eglot-test-ask)) '(t (0 8 0 11)))))
@@ -626,7 +626,7 @@ That is on the second line, and the text is not flushed."
         (should (eca-context-eglot-diagnostics-of-file
                  file (lambda (outcome) (push outcome said)) (+ 20 (float-time))))
         (signal-process process 'SIGKILL)
-        (should (eglot-test-until 5 said))
+        (should (eglot-test-until 30 said))
         (should (equal (plist-get (car said) :status) "error"))
         (should-not eca-context-eglot--opens)))))
 
