@@ -67,7 +67,7 @@ The answer arrives later; this only starts the questions."
   (interactive
    (list (and current-prefix-arg
               (completing-read-multiple "Features: " eca-context-report--features nil t))))
-  (unless buffer-file-name
+  (unless (buffer-file-name (eca-context-report--base (current-buffer)))
     (user-error "This buffer visits no file; agents ask about files"))
   (when-let ((trouble (eca-context-module-trouble)))
     (user-error "The module is not usable: %s" trouble))
@@ -123,6 +123,10 @@ The answer arrives later; this only starts the questions."
 
 ;;;; Asking
 
+(defun eca-context-report--base (buffer)
+  "Return the buffer that visits the file of BUFFER, which may be indirect."
+  (or (buffer-base-buffer buffer) buffer))
+
 (defun eca-context-report--ask (source features done)
   "Ask about point of the buffer SOURCE for FEATURES and call DONE once.
 DONE gets a list of plists: `:method', `:json' (the answer's text), `:result' or
@@ -130,7 +134,8 @@ DONE gets a list of plists: `:method', `:json' (the answer's text), `:result' or
 Each feature is gathered by itself, so each has its own time."
   (with-current-buffer source
     (let* ((at (car (eca-context-position-sweep (list (point)))))
-           (base (list :uri (eca-context-report--uri buffer-file-name)
+           (base (list :uri (eca-context-report--uri
+                             (buffer-file-name (eca-context-report--base source)))
                        :position (list :line (car at) :character (cdr at))))
            (context-features (remove "diagnostics" features))
            (diagnose
@@ -213,7 +218,7 @@ TIMES is kept in it."
   "Insert what RESULT is about."
   (let* ((document (plist-get result :document))
          (position (plist-get result :position))
-         (source (buffer-local-value 'buffer-file-name eca-context-report--source)))
+         (source (buffer-file-name (eca-context-report--base eca-context-report--source))))
     (insert (propertize (abbreviate-file-name (or source "")) 'face 'bold))
     (when position
       (insert (format ", line %d, character %d (from 0)"
@@ -365,13 +370,14 @@ Providers that answer later are added when they do."
         (eca-context-report--insert-versions)
         (insert (format "\nBuffer %s, %s\n" (buffer-name source)
                         (buffer-local-value 'major-mode source)))
-        (if (buffer-local-value 'buffer-file-name source)
+        (if (buffer-file-name (eca-context-report--base source))
             (pcase-dolist (`(,feature ,_ ,hook) eca-context-collect-features)
               (insert "\n" (propertize feature 'face 'bold)
                       (if (member feature eca-context-disabled-features)
                           "  switched off in `eca-context-disabled-features'" "")
                       "\n")
-              (dolist (function (eca-context-job-functions hook source))
+              (dolist (function (eca-context-job-functions
+                                 hook (eca-context-report--base source)))
                 (eca-context-report--examine source feature function)))
           (insert "It visits no file, so no agent can ask about it.\n"))
         (goto-char (point-min)))
@@ -408,11 +414,12 @@ Providers that answer later are added when they do."
          (place (progn (insert (format "  %s: " function)) (point-marker)))
          (start (float-time))
          (deadline (+ start eca-context-time-limit))
-         (path (buffer-file-name source)))
+         (base (eca-context-report--base source))
+         (path (buffer-file-name base)))
     (insert "…\n")
     (eca-context-job-run
      (list (eca-context-job-chain
-            :key :said :functions (list function) :buffer source
+            :key :said :functions (list function) :buffer base
             :point (with-current-buffer source (point))
             :request (list :path path :roots nil :deadline deadline :feature feature)))
      deadline

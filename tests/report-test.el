@@ -107,6 +107,29 @@
     (report-test-wait (lambda () eca-context-report--json))
     (should (report-test-says-p "^  defun  code$"))))
 
+(ert-deftest report-test-an-indirect-buffer ()
+  (report-test-in '("symbolAtPosition")
+    (let ((indirect (with-current-buffer eca-context-report--source
+                      (make-indirect-buffer (current-buffer) "report-test-indirect" t))))
+      (unwind-protect
+          (progn
+            (with-current-buffer indirect
+              (goto-char (point-min))
+              (search-forward "def")
+              (narrow-to-region (point) (point-max))
+              (eca-context-at-point '("symbolAtPosition")))
+            (report-test-wait (lambda () eca-context-report--json))
+            (should (report-test-says-p "my file\\.el, line 0, character 4"))
+            (should (report-test-says-p "^  defun  code$"))
+            (with-current-buffer indirect (eca-context-doctor))
+            (with-current-buffer "*eca-context-doctor*"
+              (report-test-wait (lambda () (not (report-test-says-p "…"))))
+              (should (report-test-says-p
+                       "eca-context-imenu-document-symbols: imenu, textual, 1 found"))))
+        (kill-buffer indirect)
+        (when (get-buffer "*eca-context-doctor*")
+          (kill-buffer "*eca-context-doctor*"))))))
+
 (ert-deftest report-test-without-a-file ()
   (with-temp-buffer
     (should-error (eca-context-at-point) :type 'user-error)))
