@@ -21,6 +21,20 @@ use crate::lsp::{Ask, Found, diagnostics, tsserver};
 /// How long a server that tells no versions must be silent before what it published is believed.
 pub(super) const QUIET: Duration = Duration::from_millis(300);
 
+/// Questions that come within so short a time are asked at once.
+const TOGETHER: Duration = Duration::from_millis(3);
+
+fn have_come(parts: &[Part]) -> bool {
+    parts.iter().all(|part| part.result.is_some())
+}
+
+impl Pending {
+    /// Whether the server has the question, and the disk has not been looked at for it.
+    fn wants_look(&self) -> bool {
+        !self.looked && matches!(self.waiting, Waiting::Replies(_) | Waiting::Diagnostics)
+    }
+}
+
 impl Server {
     pub(super) fn take(&mut self, question: Question, now: Instant) {
         let Question { ask, asker, asked, idle } = question;
@@ -29,21 +43,23 @@ impl Server {
         let deadline = asked + Duration::from_millis(ask.deadline_ms);
         let patience = deadline.min(asked + Duration::from_millis(ask.patience_ms));
         let waiting = Waiting::Server;
-        self.pending.push(Pending { ask, asker, asked, patience, deadline, waiting });
+        let looked = false;
+        self.pending.push(Pending { ask, asker, asked, patience, deadline, waiting, looked });
     }
 
     /// Moves `one` on as far as it goes now; gives it back if it is not over.
     pub(super) fn step(&mut self, mut one: Pending, now: Instant) -> Option<Pending> {
+        let looked = one.looked;
         let outcome = match &mut one.waiting {
             Waiting::Server if self.ready.is_some() => self.begin(&mut one, now),
             Waiting::Project if self.is_settled(now) => self.begin(&mut one, now),
-            Waiting::Replies(parts) if parts.iter().all(|part| part.result.is_some()) => {
+            Waiting::Replies(parts) if looked && have_come(parts) => {
                 let parts = std::mem::take(parts);
                 self.has_answered = true;
                 self.finish(&mut one, parts, now)
             }
             Waiting::Diagnostics if self.pulls() => self.begin(&mut one, now),
-            Waiting::Diagnostics => {
+            Waiting::Diagnostics if looked => {
                 let path = Path::new(&one.ask.path);
                 let document = self.documents.get(path);
                 match document.filter(|d| d.is_fresh(now, QUIET)).and_then(|d| d.published.as_ref())
@@ -81,11 +97,7 @@ impl Server {
         for frame in self.documents.follow(&path, &one.ask.unsaved, now) {
             self.send(frame);
         }
-        let mut parts = self.send_requests(&one.ask, &path);
-        // Looked for while the server is at work already; if there is news, it is asked again.
-        if self.follow_disk(one.asked) && parts.is_some() {
-            parts = self.send_requests(&one.ask, &path);
-        }
+        let parts = self.send_requests(&one.ask, &path);
         let method = one.ask.method.as_str();
         one.waiting = match parts {
             Some(parts) => Waiting::Replies(parts),
@@ -285,6 +297,35 @@ impl Server {
         // Where it says when it has loaded, the end of other work tells nothing.
         let told = if self.row.loaded.is_empty() { self.progress_ended } else { self.loaded };
         Some(told.map_or(settled, |at| settled.min(at)))
+    }
+
+    /// Tells the server which files were written before it was asked, while it is at work already; what
+    /// it was asked is asked again then. Questions that come at once share a look at the disk.
+    pub(super) fn look(&mut self, now: Instant) {
+        let Some((newest, due)) = self.look_due() else { return };
+        let is_answered =
+            |one: &Pending| matches!(&one.waiting, Waiting::Replies(parts) if have_come(parts));
+        if now < due && !self.pending.iter().any(|one| one.wants_look() && is_answered(one)) {
+            return;
+        }
+        let has_news = self.follow_disk(newest);
+        let mut pending = std::mem::take(&mut self.pending);
+        for one in pending.iter_mut().filter(|one| one.wants_look()) {
+            one.looked = true;
+            if let Waiting::Replies(parts) = &mut one.waiting
+                && has_news
+                && let Some(again) = self.send_requests(&one.ask, Path::new(&one.ask.path))
+            {
+                *parts = again;
+            }
+        }
+        self.pending = pending;
+    }
+
+    /// When the newest question came that wants the disk looked at, and when that is due.
+    pub(super) fn look_due(&self) -> Option<(Instant, Instant)> {
+        let asked = self.pending.iter().filter(|one| one.wants_look()).map(|one| one.asked);
+        asked.max().map(|newest| (newest, newest + TOGETHER))
     }
 
     /// Tells a server that wants to know which files were written since it was told last and before

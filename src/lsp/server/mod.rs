@@ -73,6 +73,8 @@ struct Pending {
     patience: Instant,
     deadline: Instant,
     waiting: Waiting,
+    /// Whether the server knows what was written before it was asked.
+    looked: bool,
 }
 
 enum Waiting {
@@ -241,6 +243,7 @@ impl Server {
 
     /// Moves on what waits for time or for what has just happened.
     fn advance(&mut self, now: Instant) -> Result<(), End> {
+        self.look(now);
         let pending = std::mem::take(&mut self.pending);
         for one in pending {
             if let Some(one) = self.step(one, now) {
@@ -278,6 +281,9 @@ impl Server {
         }
         if self.ready.is_none() {
             at(self.started + MAX_START);
+        }
+        if let Some((_, due)) = self.look_due() {
+            at(due);
         }
         for one in &self.pending {
             at(one.deadline);
