@@ -37,6 +37,7 @@ The peer is the same question at the door of eca-emacs."
                (agent nil) (said "") (ours-ms nil) (peer-ms nil)
                (ask-agent (lambda ()
                             (setq said "")
+                            (garbage-collect)
                             (process-send-string agent (concat call "\n"))
                             (while (and (not (string-suffix-p "\n" said)) (process-live-p agent))
                               (accept-process-output agent 0.0001))

@@ -72,11 +72,11 @@ The peer is that server asked by a script."
                                    (eca-context-headless-stop))
                                  (funcall ours))
                                (lambda () (funcall bare "cold")))
-            (bench-lsp-compare "lsp-warm-references" 21 10 ours (lambda () (funcall bare "warm")))
+            (bench-lsp-compare "lsp-warm-references" 61 10 ours (lambda () (funcall bare "warm")))
             (with-current-buffer (find-file-noselect file)
               (unwind-protect
                   (bench-lsp-compare
-                   "lsp-warm" 21 5
+                   "lsp-warm" 61 5
                    (lambda ()
                      (goto-char (point-max))
                      (insert "#\n")
