@@ -53,6 +53,11 @@ It is gone afterwards, with its servers."
        (eca-context-eglot-watch)
        (unwind-protect (progn ,@body)
          (mapc #'eglot-test-kill (eglot-test-processes))
+         ;; What reads their stderr is a process of its own, and ends later.
+         (eglot-test-until 2
+           (not (seq-some (lambda (process)
+                            (string-match-p "\\`EGLOT .* stderr" (process-name process)))
+                          (process-list))))
          (eca-context-eglot-unwatch)))))
 
 (defmacro eglot-test-until (seconds condition)
