@@ -175,8 +175,9 @@ error without one.  An unusable module is an error here."
           answer
           (lambda ()
             (save-match-data
-              (eca-context-collect method params (eca-context-collect--context context)
-                                   answer)))))))))
+              (eca-context-files-at-once
+                (eca-context-collect method params (eca-context-collect--context context)
+                                     answer))))))))))
 
 (defun eca-context-collect--once (facts)
   "Return FACTS without the raw results that lie in them twice.

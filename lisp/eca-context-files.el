@@ -30,10 +30,15 @@
     (if (or (null eca-context-files--folders) (null folder)
             (not (file-name-absolute-p file)) (file-symlink-p file))
         (file-truename file)
-      (concat (or (gethash folder eca-context-files--folders)
-                  (puthash folder (file-name-as-directory (file-truename folder))
-                           eca-context-files--folders))
-              (file-name-nondirectory file)))))
+      (concat (eca-context-files--true-folder folder) (file-name-nondirectory file)))))
+
+(defun eca-context-files--true-folder (folder)
+  "Return the true name of FOLDER with a slash at its end."
+  (or (and eca-context-files--folders (gethash folder eca-context-files--folders))
+      (let ((true (file-name-as-directory (file-truename folder))))
+        (when eca-context-files--folders
+          (puthash folder true eca-context-files--folders))
+        true)))
 
 (defun eca-context-files-current (roots)
   "Return the most recently used file in ROOTS that may be shown, or nil."
@@ -77,7 +82,7 @@ Called for each of many files."
   "Return non-nil if FILE truly lies in one of ROOTS; nil ROOTS is all."
   (or (null roots)
       (let ((true (eca-context-files--true file)))
-        (seq-some (lambda (root) (string-prefix-p (file-name-as-directory (file-truename root)) true))
+        (seq-some (lambda (root) (string-prefix-p (eca-context-files--true-folder root) true))
                   roots))))
 
 (defun eca-context-files-shown-p (file roots)

@@ -119,7 +119,8 @@ started.  If there is none to ask, return an outcome about that, or nil."
                       (not (equal method "textDocument/diagnostic"))
                       (eca-context-headless--unknown path)))
      ((eca-context-headless--editor-serves-p row path) nil)
-     (t (let* ((place (eca-context-headless--place row path (plist-get request :roots)))
+     (t (let* ((place (eca-context-files-at-once
+                        (eca-context-headless--place row path (plist-get request :roots))))
                (root (car place))
                (runs (and root (eca-context-module-lsp-running-p (symbol-name (car row)) root)))
                (launch (and root (not runs) starts (cdr place)
