@@ -378,6 +378,46 @@ fn references_bring_the_declarations() {
 }
 
 #[test]
+fn what_several_wait_for_is_asked_once() {
+    let mut rig = Rig::new();
+    rig.write("a.py", "a = 1\n");
+    let [references, definition, hover] = ["references", "definition", "hover"]
+        .map(|method| rig.ask(&stub("reversed"), "a.py", method, 0, 1));
+    let edited = Ask { text: Some("b = 1\n".into()), ..hover.clone() };
+    // It answers when it was asked three things. A search for references asks for the definition, too; of
+    // another text all is asked again.
+    for (asks, told) in [
+        (
+            vec![references, definition.clone(), definition, hover.clone()],
+            vec!["references:1:a", "definition:1:a", "definition:1:a", "hover:1:a"],
+        ),
+        (vec![hover.clone(), edited, hover], vec!["hover:1:a", "hover:1:b", "hover:1:a"]),
+    ] {
+        let tokens: Vec<u64> = asks.into_iter().map(|ask| rig.servers.ask(ask, LIMITS)).collect();
+        for (token, told) in tokens.into_iter().zip(told) {
+            let found = rig.wait(token).expect("an answer");
+            assert_eq!(value(&found)[0]["uri"], format!("stub:{told} = 1\n"));
+        }
+    }
+}
+
+#[test]
+fn one_that_gives_up_takes_nothing_from_others() {
+    let mut rig = Rig::new();
+    rig.write("a.py", "a = 1\n");
+    let ask = rig.ask(&stub("silent-once"), "a.py", "hover", 0, 1);
+    rig.said(ask.clone()).expect("an answer");
+    let tokens =
+        [1000, 1200].map(|deadline_ms| rig.servers.ask(Ask { deadline_ms, ..ask.clone() }, LIMITS));
+    for token in tokens {
+        assert_eq!(rig.wait(token).expect_err("silence").code, "timeout");
+    }
+    rig.said(Ask { deadline_ms: 100, ..ask.clone() }).expect_err("silence");
+    // The last one of those who waited for it takes it back.
+    assert!(rig.said(ask).expect("an answer").result.contains("cancelled 2 times"));
+}
+
+#[test]
 fn a_search_for_references_is_never_taken_back() {
     // It stays silent at its second and third request; a search for references is two.
     for (method, n_late, told) in

@@ -1,14 +1,15 @@
 //! What is asked of a server, from the question to the answer: the second half of its thread.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lsp_types::PositionEncodingKind;
 use serde_json::{Value, json};
 
 use super::{
-    DEFINITION, MAX_START, OUR_TOKEN, Outcome, Part, Pending, Question, REFERENCES, Server,
-    Waiting, results,
+    DEFINITION, MAX_START, OUR_TOKEN, Outcome, Part, Pending, Question, REFERENCES, Request,
+    Server, Waiting, results,
 };
 use crate::core::position::Position;
 use crate::core::uri;
@@ -114,12 +115,23 @@ impl Server {
     /// Sends the requests that answer `ask`; `None` if the server does not take them.
     fn send_requests(&mut self, ask: &Ask, path: &Path) -> Option<Vec<Part>> {
         let requests = self.requests(ask, path)?;
-        let send = |(method, mut params): (&str, Value)| {
-            // Else pyright first asks for a token to tell its progress with.
-            params["workDoneToken"] = format!("{OUR_TOKEN}{}", self.next_id).into();
-            Part { id: self.send_request(method, params), result: None }
-        };
-        Some(requests.into_iter().map(send).collect())
+        let ask = |(method, params)| Part { id: self.ask_once(method, params), result: None };
+        Some(requests.into_iter().map(ask).collect())
+    }
+
+    /// Sends a request, unless the server is about to answer that very one; returns its id.
+    fn ask_once(&mut self, method: &str, params: Value) -> Arc<str> {
+        let same = |one: &&Request| one.method == method && one.params == params;
+        if let Some(id) = self.in_flight.iter().find(same).and_then(|one| one.id.upgrade()) {
+            return id;
+        }
+        let mut told = params.clone();
+        // Else pyright first asks for a token to tell its progress with.
+        told["workDoneToken"] = format!("{OUR_TOKEN}{}", self.next_id).into();
+        let id = Arc::from(self.send_request(method, told));
+        let request = Request { id: Arc::downgrade(&id), method: method.into(), params };
+        self.in_flight.push(request);
+        id
     }
 
     /// The requests that answer `ask`; `None` if the server does not take them.
@@ -221,11 +233,11 @@ impl Server {
         {
             return Some(Ok(self.diagnostics(&one.ask, &published.diagnostics, false)));
         }
-        let name = &self.row.name;
         if now < one.deadline || self.is_cold(now) {
             self.cancel(one);
             let what = if self.ready.is_some() { "loading the project" } else { "starting" };
-            return Some(Err(trouble("starting", format!("{name} is {what}"))));
+            let reason = format!("{} is {what}", self.row.name);
+            return Some(Err(trouble("starting", reason)));
         }
         if let Waiting::Replies(_) = &one.waiting {
             self.cancel(one);
@@ -257,14 +269,16 @@ impl Server {
         !self.has_answered && now < self.started + MAX_START
     }
 
-    fn cancel(&self, one: &Pending) {
+    fn cancel(&mut self, one: &Pending) {
         // Pyright, once told to cancel its search for references, fails at each later one.
         if one.ask.method == REFERENCES {
             return;
         }
         let Waiting::Replies(parts) = &one.waiting else { return };
-        for part in parts.iter().filter(|part| part.result.is_none()) {
-            self.send(message::notification("$/cancelRequest", json!({"id": part.id})));
+        let is_ours_alone =
+            |part: &&Part| part.result.is_none() && Arc::strong_count(&part.id) == 1;
+        for part in parts.iter().filter(is_ours_alone) {
+            self.send(message::notification("$/cancelRequest", json!({"id": *part.id})));
         }
     }
 
@@ -351,6 +365,7 @@ impl Server {
         if is_late && (came_or_went || news.packages) {
             let (method, params) = tsserver::reload();
             self.send_request(method, params);
+            self.in_flight.clear();
         } else if news.packages {
             // Of these pyright takes no word, but then it looks at all of them again.
             self.tell_settings();

@@ -24,13 +24,14 @@ impl Server {
                 }
             }
             Incoming::Reply { id, result } => {
+                self.in_flight.retain(|request| request.id.upgrade().is_some_and(|of| *of != *id));
                 // One that nobody waits for, or that comes again, is for nobody.
-                let mut parts = self.pending.iter_mut().flat_map(|one| match &mut one.waiting {
+                let parts = self.pending.iter_mut().flat_map(|one| match &mut one.waiting {
                     Waiting::Replies(parts) => parts.iter_mut(),
                     _ => [].iter_mut(),
                 });
-                if let Some(part) = parts.find(|part| part.id == id && part.result.is_none()) {
-                    part.result = Some(result);
+                for part in parts.filter(|part| *part.id == *id && part.result.is_none()) {
+                    part.result = Some(result.clone());
                 }
             }
             Incoming::Request { id, method, params } => {
@@ -44,7 +45,7 @@ impl Server {
     }
 
     /// Has the server read its configuration anew.
-    pub(super) fn tell_settings(&self) {
+    pub(super) fn tell_settings(&mut self) {
         let settings =
             if self.row.settings.is_null() { json!({}) } else { self.row.settings.clone() };
         let params = json!({"settings": settings});

@@ -10,7 +10,7 @@ mod results;
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -88,9 +88,18 @@ enum Waiting {
     Diagnostics,
 }
 
+/// A request on its way, or its reply; several questions may wait for the same one.
 struct Part {
-    id: String,
+    id: Arc<str>,
     result: Option<Result<String, ReplyError>>,
+}
+
+/// What the server was asked and has not answered.
+struct Request {
+    /// Gone if nobody waits for it any more.
+    id: Weak<str>,
+    method: String,
+    params: Value,
 }
 
 type Outcome = Result<Found, Trouble>;
@@ -116,6 +125,8 @@ pub(crate) struct Server {
     documents: Documents,
     files: Option<Files>,
     pending: Vec<Pending>,
+    /// What it was asked since it was told anything: asked now, it would answer the same.
+    in_flight: Vec<Request>,
     /// Tokens of work that it told of and that is not over, and when the last ended.
     progress: HashSet<String>,
     progress_ended: Option<Instant>,
@@ -144,6 +155,7 @@ impl Server {
             documents: Documents::default(),
             files: None,
             pending: Vec::new(),
+            in_flight: Vec::new(),
             progress: HashSet::new(),
             progress_ended: None,
             loaded: None,
@@ -304,11 +316,17 @@ impl Server {
     fn send_request(&mut self, method: &str, params: Value) -> String {
         self.next_id += 1;
         let id = self.next_id.to_string();
-        self.send(message::request(&id, method, params));
+        self.write(message::request(&id, method, params));
         id
     }
 
-    fn send(&self, frame: Vec<u8>) {
+    /// Tells the server what may change its answers.
+    fn send(&mut self, frame: Vec<u8>) {
+        self.in_flight.clear();
+        self.write(frame);
+    }
+
+    fn write(&self, frame: Vec<u8>) {
         if let Some(out) = &self.out {
             // The writer is gone when the server is; the reader tells.
             let _ = out.send(frame);
