@@ -438,7 +438,9 @@ They are what buffers have, unsaved or in an encoding that is not UTF-8."
     (delq nil
           (mapcar (lambda (file)
                     (let ((buffer (eca-context-collect--visiting file opaque)))
-                      (and buffer (eca-context-collect--text file buffer))))
+                      (and buffer
+                           (with-current-buffer buffer
+                             (eca-context-place-text file (buffer-modified-p))))))
                   (and opaque files)))))
 
 (defun eca-context-collect--visiting (file buffers)
@@ -447,13 +449,6 @@ They are what buffers have, unsaved or in an encoding that is not UTF-8."
               (member file (list (buffer-file-name buffer)
                                  (buffer-local-value 'buffer-file-truename buffer))))
             buffers))
-
-(defun eca-context-collect--text (file buffer)
-  "Return the whole text of BUFFER, which visits FILE, for the module."
-  (with-current-buffer buffer
-    (save-restriction
-      (widen)
-      (eca-context-place-text file (buffer-modified-p)))))
 
 (defun eca-context-collect--everywhere (plan context done)
   "Gather for PLAN what is known about files in the workspace of CONTEXT.

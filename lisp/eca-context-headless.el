@@ -21,6 +21,7 @@
 (require 'eca-context-hosts)
 (require 'eca-context-lsp-mode)
 (require 'eca-context-module)
+(require 'eca-context-place)
 (require 'eca-context-position)
 (require 'eca-context-servers)
 
@@ -256,10 +257,8 @@ Each is a vector of a file's name, its language id and the text."
                   (let ((found (eca-context-servers-find buffer-file-name)))
                     (when (and (eq (car found) row) (<= (buffer-size) left))
                       (setq left (- left (buffer-size)))
-                      (save-restriction
-                        (widen)
-                        (vector buffer-file-name (cdr found)
-                                (buffer-substring-no-properties (point-min) (point-max)))))))))
+                      (vector buffer-file-name (cdr found)
+                              (aref (eca-context-place-text buffer-file-name t) 1)))))))
             (buffer-list))))))
 
 (defun eca-context-headless--ask (ask deadline done)

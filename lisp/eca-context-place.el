@@ -97,9 +97,11 @@ VISITING is nil if the buffer is a copy of what is on disk."
                  '(utf-8 undecided us-ascii prefer-utf-8 utf-8-emacs)))))
 
 (defun eca-context-place-text (file modified)
-  "Return the text of FILE, that of the current buffer, as it is handed over.
-The buffer is widened; MODIFIED is non-nil if its text is not saved."
-  (vector file (buffer-substring-no-properties (point-min) (point-max)) (and modified t)))
+  "Return the text of FILE, all of the current buffer's, as it is handed over.
+MODIFIED is non-nil if it is not saved."
+  (save-restriction
+    (widen)
+    (vector file (buffer-substring-no-properties (point-min) (point-max)) (and modified t))))
 
 (defun eca-context-place-note-opaque (file)
   "Note the text of FILE if its bytes on disk are none, as those of an archive.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, unbounded};
@@ -293,7 +294,7 @@ fn killed_from_outside_it_is_started_again() {
     rig.said(ask.clone()).expect("an answer");
     let pid = rig.status().pid;
     let kill = format!("kill -KILL {pid}");
-    std::process::Command::new("/bin/sh").args(["-c", &kill]).status().expect("a shell");
+    Command::new("/bin/sh").args(["-c", &kill]).status().expect("a shell");
     wait_until("note of the crash", || rig.status().state == State::Crashed);
     assert!(rig.status().last_words.concat().contains("killed by signal 9"));
     rig.said(ask).expect("an answer of a new one");
@@ -729,6 +730,33 @@ fn packages_installed_meanwhile_are_known() {
         rig.write(&format!("{folder}/made/{}", package.0), package.1);
         assert_eq!(n_problems(&mut rig), 0, "{user}");
     }
+}
+
+#[test]
+fn packages_of_the_inherited_environment_are_known() {
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let active = elsewhere.path().join("active");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&active).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let active = active.to_str().expect("UTF-8");
+    let path = std::env::var("PATH").expect("there is one");
+    let row = Row {
+        environment: Some(vec![
+            format!("VIRTUAL_ENV={active}"),
+            format!("PATH={active}/bin:{path}"),
+        ]),
+        ..pyright()
+    };
+    let mut rig = Rig::new();
+    rig.write("use.py", "import made\nmade.f()\n");
+    let ask = rig.ask(&row, "use.py", "diagnostic", 0, 0);
+    let n_problems = |rig: &mut Rig| messages(&rig.answer(ask.clone())).0.len();
+    assert_eq!(n_problems(&mut rig), 1);
+    let lib = fs::read_dir(format!("{active}/lib")).expect("it is there").next();
+    let packages = lib.expect("a version").expect("it is read").path().join("site-packages");
+    fs::create_dir(packages.join("made")).expect("a folder");
+    fs::write(packages.join("made/__init__.py"), "def f(): ...\n").expect("written");
+    assert_eq!(n_problems(&mut rig), 0);
 }
 
 #[test]

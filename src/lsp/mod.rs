@@ -18,6 +18,8 @@ mod status;
 mod tsserver;
 mod watch;
 
+use std::ffi::OsString;
+
 use lsp_types::PositionEncodingKind;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,6 +67,20 @@ impl Default for Row {
             tells_process_id: true,
         }
     }
+}
+
+impl Row {
+    /// What the server inherits as the environment variable `name`.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let Some(environment) = &self.environment else { return std::env::var_os(name) };
+        let mut entries = environment.iter().map(|entry| variable(entry));
+        entries.find(|(of, _)| *of == name)?.1.map(OsString::from)
+    }
+}
+
+/// The name and the value in an entry of [`Row::environment`].
+fn variable(entry: &str) -> (&str, Option<&str>) {
+    entry.split_once('=').map_or((entry, None), |(name, value)| (name, Some(value)))
 }
 
 /// A question about one file.

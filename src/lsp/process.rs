@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
+use super::variable;
+
 /// A running server.
 pub(crate) struct Process {
     child: Box<dyn ChildWrapper>,
@@ -97,10 +99,7 @@ impl Process {
 fn inherit(command: &mut Command, environment: &[String]) {
     let mut names = HashSet::new();
     for entry in environment {
-        let (name, value) = match entry.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (entry.as_str(), None),
-        };
+        let (name, value) = variable(entry);
         // What has not come whole, for it is no text, is as it is with us.
         let is_whole = !name.is_empty() && !entry.contains(['\0', '\u{fffd}']);
         if names.insert(OsStr::new(name)) && is_whole {

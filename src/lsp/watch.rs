@@ -44,6 +44,8 @@ impl News {
 #[derive(Debug)]
 pub(crate) struct Files {
     root: PathBuf,
+    /// A Python environment that may lie elsewhere.
+    active: Option<PathBuf>,
     known: HashMap<PathBuf, Stamp>,
     /// What every installer writes to; the packages themselves are not looked at.
     packages: HashMap<PathBuf, Stamp>,
@@ -52,10 +54,10 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path, active: Option<PathBuf>) -> Self {
         let start = Instant::now();
-        let (known, packages) = walk(root);
-        Self { root: root.into(), known, packages, looked: start, cost: start.elapsed() }
+        let (known, packages) = walk(root, active.as_deref());
+        Self { root: root.into(), active, known, packages, looked: start, cost: start.elapsed() }
     }
 
     /// What happened from the last look until `asked` and perhaps after; nothing, if another look is
@@ -65,7 +67,7 @@ impl Files {
         if asked <= self.looked + pause {
             return News::default();
         }
-        let mut next = Self::new(&self.root);
+        let mut next = Self::new(&self.root, self.active.take());
         let mut changes = Vec::new();
         for (path, stamp) in &next.known {
             match self.known.remove(path) {
@@ -86,12 +88,11 @@ impl Files {
 
 /// The regular files below `root`, but for what tools keep there, hidden folders, installed packages
 /// and caches; and what tells that packages were installed.
-fn walk(root: &Path) -> (HashMap<PathBuf, Stamp>, HashMap<PathBuf, Stamp>) {
+fn walk(root: &Path, active: Option<&Path>) -> (HashMap<PathBuf, Stamp>, HashMap<PathBuf, Stamp>) {
     let (mut files, mut packages) = (HashMap::new(), HashMap::new());
     let mut folders = vec![root.to_path_buf()];
-    // The environment that a server started here looks into.
-    if let Some(active) = std::env::var_os("VIRTUAL_ENV") {
-        note_python_packages(Path::new(&active), &mut packages);
+    if let Some(active) = active {
+        note_python_packages(active, &mut packages);
     }
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -154,7 +155,7 @@ mod tests {
         write("a.py", "1");
         write("b/c.py", "1");
         write("venv/pyvenv.cfg", "");
-        let mut files = Files::new(root);
+        let mut files = Files::new(root, None);
         let mut changes = || {
             let later = Instant::now() + Duration::from_secs(3600);
             let news = files.changes(later);
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn a_look_is_enough_for_what_was_asked_before() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut files = Files::new(folder.path());
+        let mut files = Files::new(folder.path(), None);
         let after = |files: &Files, ms| files.looked + Duration::from_millis(ms);
         fs::write(folder.path().join("a"), "").expect("written");
         assert!(files.changes(files.looked).is_none());

@@ -177,7 +177,9 @@ impl Server {
         let end = match self.connect(pipes, events) {
             Ok(printer) => {
                 self.send_request("initialize", initialize::params(&self.row, &self.root));
-                self.files = Some(Files::new(&self.root));
+                // Where a server that is started so looks for packages, too.
+                let active = self.row.variable("VIRTUAL_ENV").map(PathBuf::from);
+                self.files = Some(Files::new(&self.root, active));
                 (self.serve(&received), Some(printer))
             }
             Err(error) => (End::Crashed(format!("no thread can be started: {error}")), None),
