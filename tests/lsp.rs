@@ -403,6 +403,18 @@ fn what_several_wait_for_is_asked_once() {
 }
 
 #[test]
+fn after_news_it_is_asked_again() {
+    // It is told nothing, as it watches by itself, and stays silent at its second request.
+    let mut rig = Rig::new();
+    rig.write("a.py", "a = 1\n");
+    rig.write("b.py", "b = 1\n");
+    let ask = rig.ask(&stub("tsserver"), "a.py", "hover", 0, 1);
+    rig.said(ask.clone()).expect("an answer");
+    rig.write("b.py", "b = 1000\n");
+    rig.said(Ask { deadline_ms: 10_000, ..ask }).expect("an answer to the third");
+}
+
+#[test]
 fn one_that_gives_up_takes_nothing_from_others() {
     let mut rig = Rig::new();
     rig.write("a.py", "a = 1\n");

@@ -323,6 +323,10 @@ impl Server {
             return;
         }
         let has_news = self.follow_disk(newest);
+        if has_news {
+            // What was asked before need not be about it, whether the server was told or looks itself.
+            self.in_flight.clear();
+        }
         let mut pending = std::mem::take(&mut self.pending);
         for one in pending.iter_mut().filter(|one| one.wants_look()) {
             one.looked = true;
@@ -365,7 +369,6 @@ impl Server {
         if is_late && (came_or_went || news.packages) {
             let (method, params) = tsserver::reload();
             self.send_request(method, params);
-            self.in_flight.clear();
         } else if news.packages {
             // Of these pyright takes no word, but then it looks at all of them again.
             self.tell_settings();
