@@ -249,9 +249,11 @@ What is known already is in FACTS."
 (defun eca-context-uri-to-path (uri)
   "Return the absolute file name that URI names, or nil for another scheme."
   (when (string-match "\\`file:\\(?://[^/]*\\)?\\(/.*\\)\\'" uri)
-    (let ((path (decode-coding-string
-                 (url-unhex-string (encode-coding-string (match-string 1 uri) 'utf-8-unix) t)
-                 'utf-8-unix)))
+    (let ((path (match-string 1 uri)))
+      (when (string-search "%" path)
+        (setq path (decode-coding-string
+                    (url-unhex-string (encode-coding-string path 'utf-8-unix) t)
+                    'utf-8-unix)))
       (if (string-match "\\`/\\([A-Za-z]\\)\\(:.*\\)\\'" path)
           (concat (downcase (match-string 1 path)) (match-string 2 path))
         path))))
@@ -269,7 +271,7 @@ ROOTS are the workspace folders; METHOD without URI may ask about all of them."
          ((string-search "\0" path) '("not-found" . "there is no such file"))
          ((eca-context-files-excluded-p path)
           '("excluded" . "the user excludes this file"))
-         ((find-buffer-visiting path) nil)
+         ((eca-context-document-visiting path) nil)
          (t (eca-context-collect--unreadable path roots)))))
     (and code (list :code code :reason reason))))
 

@@ -20,9 +20,14 @@
 (defconst eca-context-document--listings '(tar-mode archive-mode hexl-mode sqlite-mode)
   "Modes of buffers that visit a file and show another text in its place.")
 
+(defun eca-context-document-visiting (path)
+  "Return the buffer that visits the file PATH, by whatever name, or nil."
+  ;; Emacs 28 first follows all links.
+  (or (get-file-buffer path) (find-buffer-visiting path)))
+
 (defun eca-context-document-buffer (path)
   "Return the buffer with the text of the file PATH as the user has it, or nil."
-  (let ((buffer (find-buffer-visiting path)))
+  (let ((buffer (eca-context-document-visiting path)))
     (and buffer
          (not (with-current-buffer buffer
                 (apply #'derived-mode-p eca-context-document--listings)))
@@ -31,7 +36,7 @@
 (defun eca-context-document-opened-p (path)
   "Return non-nil if the user has opened the file PATH itself.
 That is not so if a link to another one has taken its place."
-  (let ((buffer (find-buffer-visiting path)))
+  (let ((buffer (eca-context-document-visiting path)))
     (and buffer
          (equal (buffer-local-value 'buffer-file-truename buffer)
                 (abbreviate-file-name (file-truename path))))))

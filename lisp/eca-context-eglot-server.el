@@ -156,10 +156,11 @@ started; that is waited for no longer than the patience.  Nil if none does."
 (defun eca-context-eglot--server-of (path)
   "Return (SERVER . LANGUAGE-ID) for PATH among the running servers, or nil.
 Of several projects that hold PATH the innermost counts."
-  (let ((true (file-truename path))
-        (mode (eca-context-eglot--mode path))
-        (best "")
-        found)
+  (let* ((mode (and (> (hash-table-count eglot--servers-by-project) 0)
+                    (eca-context-eglot--mode path)))
+         (true (and mode (file-truename path)))
+         (best "")
+         found)
     (when mode
       (maphash
        (lambda (_project servers)

@@ -165,10 +165,13 @@ fn read(path: &str) -> Option<Vec<u8>> {
     #[cfg(unix)]
     options.custom_flags(nix::libc::O_NONBLOCK);
     let file = options.open(&on_disk).ok()?;
-    if !is_readable(file.metadata().ok()?) {
+    let about = file.metadata().ok()?;
+    let n_expected = about.len();
+    if !is_readable(about) {
         return None;
     }
-    let mut bytes = Vec::new();
+    // One more tells the end.
+    let mut bytes = Vec::with_capacity(n_expected as usize + 1);
     let n_bytes = file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
     (n_bytes as u64 <= MAX_BYTES).then_some(bytes)
 }
