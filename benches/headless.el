@@ -56,8 +56,7 @@ The peer is that server asked by a script."
                        (garbage-collect)
                        (process-send-string peer (concat how "\n"))
                        (while (and (not (string-suffix-p "\n" said)) (process-live-p peer))
-                         ;; As busily as for ours: the machine has its cores but once.
-                         (accept-process-output peer 0.0001))
+                         (bench-wait peer))
                        (unless (process-live-p peer)
                          (error "lsp: %s" said))
                        (string-to-number said))))

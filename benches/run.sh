@@ -30,6 +30,9 @@ done
 python=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))')
 export PATH=$PWD/.test/node/node_modules/.bin:$python:$PATH
 
+# With it set, as developers have it, each error of a call of the module collects one.
+unset RUST_BACKTRACE
+
 for emacs in "${emacses[@]}"; do
     # Each Emacs compiles for itself what it runs.
     dir=$work/$(basename "$emacs")

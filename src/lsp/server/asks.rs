@@ -23,7 +23,7 @@ use crate::lsp::{Ask, Found, diagnostics, tsserver};
 pub(super) const QUIET: Duration = Duration::from_millis(300);
 
 /// Questions that come within so short a time are asked at once.
-const TOGETHER: Duration = Duration::from_millis(3);
+const TOGETHER: Duration = Duration::from_millis(1);
 
 fn have_come(parts: &[Part]) -> bool {
     parts.iter().all(|part| part.result.is_some())
