@@ -120,10 +120,11 @@ impl Files {
 fn walk(root: &Path, active: Option<&Path>, watch: &mut Watch) -> Seen {
     let mut seen = Seen::default();
     let mut folders = vec![root.to_path_buf()];
-    watch.add(root);
+    // What is not there may yet be made.
+    for top in [Some(root), active].into_iter().flatten() {
+        top.ancestors().find(|folder| folder.is_dir()).into_iter().for_each(|f| watch.add(f));
+    }
     if let Some(active) = active {
-        // It may yet be made.
-        active.ancestors().find(|folder| folder.is_dir()).into_iter().for_each(|f| watch.add(f));
         seen.note_python_packages(active, watch);
     }
     while let Some(folder) = folders.pop() {
@@ -319,6 +320,15 @@ mod tests {
                 assert_eq!(project.changes(later).0, [("a".into(), Changed)]);
             }
         }
+    }
+
+    #[test]
+    fn gone_and_back() {
+        let mut project = Project::new(&["a"], None);
+        fs::remove_dir_all(project.path("")).expect("it was there");
+        assert_eq!(project.changes(Duration::ZERO).0, [("a".into(), Change::Deleted)]);
+        project.write("a", "1");
+        assert_eq!(project.changes(Duration::ZERO).0, [("a".into(), Change::Created)]);
     }
 
     #[test]
