@@ -390,7 +390,7 @@ The server measures ours; the peer is what Lisp cannot avoid."
   "Have flymake check the current buffer and wait for its report."
   (flymake-start)
   (while (seq-difference (flymake-running-backends) (flymake-reporting-backends))
-    (accept-process-output nil 0.0001)))
+    (bench-wait nil)))
 
 (defun bench-ready (folder)
   "Measure `editor/getDiagnostics' of a file in FOLDER, from write to read.
@@ -458,7 +458,7 @@ It must tell of N problems."
                                              (list :roots (list folder)
                                                    :deadline (+ (float-time) 20))
                                              (lambda (said) (setq frame said)))
-                         (while (not frame) (accept-process-output nil 0.0001))))))
+                         (while (not frame) (bench-wait nil))))))
     (unless (string-search (format "\"total\":%d" n) frame)
       (error "stress: not %d problems: %s" n (substring frame 0 (min 500 (length frame)))))
     ms))

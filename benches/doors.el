@@ -40,7 +40,7 @@ The peer is the same question at the door of eca-emacs."
                             (garbage-collect)
                             (process-send-string agent (concat call "\n"))
                             (while (and (not (string-suffix-p "\n" said)) (process-live-p agent))
-                              (accept-process-output agent 0.0001))
+                              (bench-wait agent))
                             (json-parse-string said :object-type 'plist :false-object nil))))
           (eca-context-eca-install)
           (eca-context-serve-mode 1)

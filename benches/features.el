@@ -54,7 +54,7 @@
                                        :success-fn (lambda (_) (setq said t))
                                        :error-fn (lambda (said) (error "%s: %S" method said))
                                        :timeout-fn #'ignore)
-                (while (not said) (accept-process-output nil 0.0001))))))
+                (while (not said) (bench-wait nil))))))
 
 (defun bench-context-all (_)
   "Measure `editor/getContext' with all features, under eglot with pyright.

@@ -48,10 +48,10 @@ for emacs in "${emacses[@]}"; do
     fi
     [[ $("$emacs" --version | head -n 1) != *" 28."* ]] || run+=("${packages28[@]}")
     "${run[@]}" --eval '(setq byte-compile-error-on-warn nil)' -f batch-byte-compile "$dir"/{,eca/}*.el \
-        2>"$dir/log" || { cat "$dir/log" >&2; exit 1; }
+        &>"$dir/log" || { cat "$dir/log" >&2; exit 1; }
     # To only show that the bench runs, that takes too long.
     [[ ${BENCH_DIVISOR:-1} != 1 ]] || "${run[@]}" --eval "(unless (and (fboundp 'native-comp-available-p)
-        (native-comp-available-p)) (kill-emacs))" -f batch-native-compile "$dir"/{,eca/}*.el 2>"$dir/log" ||
+        (native-comp-available-p)) (kill-emacs))" -f batch-native-compile "$dir"/{,eca/}*.el &>"$dir/log" ||
         { cat "$dir/log" >&2; exit 1; }
     "${run[@]}" -l doors -f bench
 done
