@@ -433,6 +433,24 @@ another; one that is a list (error CODE MESSAGE) is an error."
                                            (list folder))
                           "eglot"))))
 
+;; A server may go on speaking when it has answered, as pyright does, which then ends the progress of
+;; its search: newer ones take that in by a timer, which is nothing that a request left.
+(ert-deftest eglot-features-what-is-said-after-an-answer ()
+  (eglot-features-in (eglot-features-row "app.py") folder
+    (eglot-features-ask 'documentation)
+    (eglot-features-quiet)
+    (let ((process (jsonrpc--process (eglot-current-server)))
+          (body (json-serialize '(:jsonrpc "2.0" :method "window/logMessage"
+                                  :params (:type 4 :message "said"))))
+          (before (guest-snapshot)))
+      (save-match-data
+        (funcall (process-filter process) process
+                 (format "Content-Length: %d\r\n\r\n%s" (length body) body)))
+      (should-not (guest-difference before (guest-snapshot)))
+      (let ((timer (run-at-time 0 nil #'ignore)))
+        (should (equal (mapcar #'car (guest-difference before (guest-snapshot))) '(:timers)))
+        (cancel-timer timer)))))
+
 (ert-deftest eglot-features-answers-whatever-the-encoding ()
   (dolist (option '("--offset-encoding=utf-8" "--offset-encoding=utf-16"
                     "--offset-encoding=utf-32" "--log=error"))

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'eieio)
 (require 'ert)
 (require 'json)
 (require 'recentf)
@@ -78,6 +79,18 @@
                         (window-prev-buffers window)))
                 (window-list nil t))))
 
+(defun guest-timers ()
+  "Return what all timers call.
+What a language server said and jsonrpc takes in at the next wait is not one: it
+may end a request's progress after its answer."
+  (mapcar #'timer--function
+          (seq-remove (lambda (timer)
+                        (let ((server (car-safe (timer--args timer))))
+                          (and (eieio-object-p server)
+                               (class-p 'jsonrpc-connection)
+                               (object-of-class-p server 'jsonrpc-connection))))
+                      (append timer-list timer-idle-list))))
+
 (defun guest-snapshot ()
   "Return the user's world as a plist, each value to be compared by `equal'."
   (let* ((matches (match-data))
@@ -98,7 +111,7 @@
           :global-marks (copy-sequence global-mark-ring)
           :recentf (copy-sequence recentf-list)
           :message (current-message)
-          :timers (mapcar #'timer--function (append timer-list timer-idle-list))
+          :timers (guest-timers)
           :processes (process-list)
           :features (length features)
           :variables (guest-variables)
@@ -202,7 +215,8 @@ A busy machine may make it longer: it is a failure if it was so three times."
 ;; Looked at are all functions and variables of Emacs: interpreted, that takes a third of a second.
 (dolist (function '(guest-buffer guest-variables guest-functions guest-snapshot guest-difference
                     guest-only))
-  (unless (byte-code-function-p (symbol-function function))
+  (unless (or (byte-code-function-p (symbol-function function))
+              (subrp (symbol-function function)))
     (byte-compile function)))
 
 (provide 'guest)
