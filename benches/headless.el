@@ -7,7 +7,7 @@
 
 ;; Loaded by run.sh.  Pyright is asked about a project that Emacs has no server for: by us, from the
 ;; asking server's write to its read, and by bare.py, which does nothing but ask it.  Both have a pyright
-;; of their own, and ask it as often; no two compile themselves alike, so each has five in turn.
+;; of their own, and ask it as often; no two compile themselves alike, so each has fifteen in turn.
 ;; `lsp-cold' and `lsp-warm-references' are one question about a file that nobody visits; `lsp-warm' is all
 ;; that can be asked about a text that was just edited.
 
@@ -67,22 +67,22 @@ The peer is that server asked by a script."
           (let* ((referring (append at '(:include ["references"])))
                  (ours (lambda () (bench-lsp-ask ask "editor/getContext" referring all-found-p)))
                  cold references warm)
-            (dotimes (_ (if (> bench-divisor 1) 1 5))
+            (dotimes (_ (if (> bench-divisor 1) 1 15))
               (setq cold (append (bench-lsp-samples
-                                  2 0
+                                  1 0
                                   (lambda ()
                                     (while (eca-context-headless-servers)
                                       (eca-context-headless-stop))
                                     (funcall ours))
                                   (lambda () (funcall bare "cold")))
                                  cold)
-                    references (append (bench-lsp-samples 21 10 ours (lambda () (funcall bare "warm")))
+                    references (append (bench-lsp-samples 11 10 ours (lambda () (funcall bare "warm")))
                                        references))
               (with-current-buffer (find-file-noselect file)
                 (unwind-protect
                     (setq warm (append
                                 (bench-lsp-samples
-                                 61 10
+                                 31 10
                                  (lambda ()
                                    (goto-char (point-max))
                                    (insert "#\n")
