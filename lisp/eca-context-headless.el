@@ -31,7 +31,7 @@
                   (ask max-servers idle-seconds) t)
 (declare-function eca-context-module-lsp-make-way "ext:eca-context-module" (name path) t)
 (declare-function eca-context-module-lsp-poll "ext:eca-context-module" () t)
-(declare-function eca-context-module-lsp-root "ext:eca-context-module" (path folder markers) t)
+(declare-function eca-context-module-lsp-root "ext:eca-context-module" (path folders markers) t)
 (declare-function eca-context-module-lsp-running-p "ext:eca-context-module" (name root) t)
 (declare-function eca-context-module-lsp-servers "ext:eca-context-module" () t)
 (declare-function eca-context-module-lsp-stop "ext:eca-context-module" (id max-ms) t)
@@ -120,8 +120,7 @@ started.  If there is none to ask, return an outcome about that, or nil."
                       (not (equal method "textDocument/diagnostic"))
                       (eca-context-headless--unknown path)))
      ((eca-context-headless--editor-serves-p row path) nil)
-     (t (let* ((place (eca-context-files-at-once
-                        (eca-context-headless--place row path (plist-get request :roots))))
+     (t (let* ((place (eca-context-headless--place row path (plist-get request :roots)))
                (root (car place))
                (runs (and root (eca-context-module-lsp-running-p (symbol-name (car row)) root)))
                (launch (and root (not runs) starts (cdr place)
@@ -168,14 +167,10 @@ Then ours, should one run there, is stopped."
 ROOTS are the session's workspace folders.  ROOT nil: it may not be asked, and
 the cdr says why.  Nil if there is no session at all."
   (let* ((folders (eca-context-headless--folders roots))
-         (folder (car (sort (seq-filter (lambda (folder)
-                                          (eca-context-files-inside-p path (list folder)))
-                                        folders)
-                            (lambda (a b) (> (length (file-truename a))
-                                             (length (file-truename b))))))))
+         (root (eca-context-module-lsp-root path (vconcat folders)
+                                            (vconcat (plist-get (cdr row) :roots)))))
     (cond
-     (folder
-      (cons (eca-context-module-lsp-root path folder (vconcat (plist-get (cdr row) :roots))) t))
+     (root (cons root t))
      ;; An answer has named it: a library's source, say.
      ((when-let ((root (and eca-context-headless--used
                             (eca-context-module-lsp-who-named (symbol-name (car row)) path))))

@@ -90,9 +90,12 @@ is known then is not lost."
 However many ask for it, the user's input comes between two of them."
   (eca-context-job--enqueue (cons nil (cons function arguments))))
 
-(defun eca-context-job--enqueue (turn)
-  "Have TURN taken after those that wait already, and return it."
-  (setq eca-context-job--queue (nconc eca-context-job--queue (list turn)))
+(defun eca-context-job--enqueue (turn &optional is-next)
+  "Have TURN taken after those that wait already, and return it.
+If IS-NEXT, it is taken before them."
+  (setq eca-context-job--queue (if is-next
+                                   (cons turn eca-context-job--queue)
+                                 (nconc eca-context-job--queue (list turn))))
   (eca-context-job--arm)
   turn)
 
@@ -130,14 +133,17 @@ However many ask for it, the user's input comes between two of them."
 
 (defun eca-context-job--later (chain seconds function &rest arguments)
   "Call FUNCTION with ARGUMENTS in SECONDS, unless CHAIN is done by then.
-FUNCTION nil only takes back what was to be called."
+SECONDS nil is now, before what waits to be called already.  FUNCTION nil only
+takes back what was to be called."
   (let ((timer (eca-context-job--chain-timer chain)))
     (when (timerp timer)
       (cancel-timer timer))
     (setf (eca-context-job--chain-timer chain)
           (cond ((null function) nil)
-                ((> seconds 0) (apply #'run-at-time seconds nil function arguments))
-                (t (eca-context-job--enqueue (cons chain (cons function arguments))))))))
+                ((and seconds (> seconds 0))
+                 (apply #'run-at-time seconds nil function arguments))
+                (t (eca-context-job--enqueue (cons chain (cons function arguments))
+                                             (null seconds)))))))
 
 ;;;; Walking
 
@@ -206,7 +212,8 @@ SAID is `:async' for later, `interrupted' if it waited and the user typed."
     (if (or (null (eca-context-job--chain-functions chain))
             (seq-some #'eca-context-job--ends-p (eca-context-job--chain-outcomes chain)))
         (eca-context-job--close chain)
-      (eca-context-job--later chain 0 #'eca-context-job--step chain))))
+      ;; One that had nothing to do with it took no time.
+      (eca-context-job--later chain (and said 0) #'eca-context-job--step chain))))
 
 (defun eca-context-job--ends-p (outcome)
   "Return non-nil if no other function need be asked after OUTCOME."

@@ -69,7 +69,8 @@ impl Known {
 
     /// The root for `path`: the nearest marked folder, never above `folder`.
     pub(crate) fn root(&self, path: &Path, folder: &Path) -> PathBuf {
-        lsp::root(path, folder, &self.markers)
+        let folder = folder.to_path_buf();
+        lsp::root(path, std::slice::from_ref(&folder), &self.markers).unwrap_or(folder)
     }
 
     /// How the server is run for `root`.

@@ -12,6 +12,7 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 #[cfg(unix)]
 use std::os::unix::{ffi::OsStringExt, fs::OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::string::FromUtf8Error;
 
@@ -30,6 +31,8 @@ pub struct FileLines {
     cache: RefCell<HashMap<Rc<str>, Option<Rc<Split>>>>,
     /// What each path was found to be.
     identities: RefCell<HashMap<String, Rc<str>>>,
+    /// Folders without links in their names; `None` for what is none.
+    folders: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
 }
 
 /// A text and where each of its lines lies in it, in bytes.
@@ -110,6 +113,7 @@ impl FileLines {
             excluded: Vec::new(),
             cache: RefCell::default(),
             identities: RefCell::default(),
+            folders: RefCell::default(),
         };
         lines.excluded = excluded.iter().map(|path| lines.identity(path)).collect();
         for text in texts {
@@ -141,6 +145,23 @@ impl FileLines {
         let split = read(path).and_then(Split::of_file).map(Rc::new);
         self.cache.borrow_mut().insert(identity, split.clone());
         split
+    }
+
+    /// The name of the file `path` without links. Many files lie in one folder, which is looked at once.
+    fn true_name(&self, path: &Path) -> Option<PathBuf> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.canonicalize().ok();
+        };
+        // Elsewhere a name may stand for one in other letters.
+        if !cfg!(target_os = "linux") || !path.symlink_metadata().ok()?.is_file() {
+            return path.canonicalize().ok();
+        }
+        if let Some(known) = self.folders.borrow().get(folder) {
+            return Some(known.as_ref()?.join(name));
+        }
+        let found = folder.canonicalize().ok();
+        self.folders.borrow_mut().insert(folder.into(), found.clone());
+        Some(found?.join(name))
     }
 }
 
@@ -197,7 +218,7 @@ impl Lines for FileLines {
         if let Some(known) = self.identities.borrow().get(path) {
             return known.clone();
         }
-        let found = std::fs::canonicalize(on_disk(path)).ok();
+        let found = self.true_name(Path::new(&on_disk(path)));
         let found = found.map(|found| uri::path_of_bytes(found.as_os_str().as_encoded_bytes()));
         let identity = Rc::from(found.as_deref().unwrap_or(path));
         self.identities.borrow_mut().insert(path.into(), Rc::clone(&identity));

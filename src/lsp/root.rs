@@ -2,19 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-/// The nearest folder around `path` that holds one of `markers` (file names), never above `folder`,
-/// the workspace folder; that one if no marker is found or `path` lies elsewhere. Links are followed.
-pub fn root(path: &Path, folder: &Path, markers: &[String]) -> PathBuf {
-    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    if !path.starts_with(&folder) {
-        return folder;
-    }
-    path.ancestors()
+/// The nearest folder around `path` that holds one of `markers` (file names), never above the innermost
+/// of `folders`, workspace folders, that `path` lies in; that one if no marker is found. Links are
+/// followed; `None` if `path` lies in no folder.
+pub fn root(path: &Path, folders: &[PathBuf], markers: &[String]) -> Option<PathBuf> {
+    let path = true_name(path);
+    let folder = folders
+        .iter()
+        .map(|folder| true_name(folder))
+        .filter(|folder| path.starts_with(folder))
+        .max_by_key(|folder| folder.components().count())?;
+    let marked = path
+        .ancestors()
         .skip(1)
         .take_while(|ancestor| ancestor.starts_with(&folder))
         .find(|ancestor| markers.iter().any(|marker| ancestor.join(marker).exists()))
-        .map_or(folder.clone(), Path::to_path_buf)
+        .map(Path::to_path_buf);
+    Some(marked.unwrap_or(folder))
+}
+
+/// `path` without links; its last part may not be there yet.
+fn true_name(path: &Path) -> PathBuf {
+    let new = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(new).unwrap_or_else(|| path.to_path_buf())
 }
 
 #[cfg(test)]
@@ -23,6 +33,7 @@ mod tests {
 
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn nearest_marker_within_the_folder() {
         let top = tempfile::tempdir().expect("a folder");
@@ -32,15 +43,22 @@ mod tests {
             fs::write(top.join(marker), "").expect("a file");
         }
         let markers = ["pyproject.toml".to_string(), "setup.py".to_string()];
-        for (path, folder, found) in [
-            ("work/a/b/x.py", "work", "work/a"),
-            ("work/a/x.py", "work/a", "work/a"),
-            ("work/x.py", "work", "work"),
-            ("work/a/b/x.py", "work/a/b", "work/a/b"),
-            ("x.py", "work", "work"),
+        std::os::unix::fs::symlink(top.join("work/a"), top.join("link")).expect("a link");
+        for (path, folders, found) in [
+            ("work/a/b/x.py", &["work"][..], Some("work/a")),
+            ("work/a/x.py", &["work/a"], Some("work/a")),
+            ("work/x.py", &["work"], Some("work")),
+            ("work/a/b/x.py", &["work/a/b"], Some("work/a/b")),
+            ("work/a/b/x.py", &["work", "work/a/b/", "work/a", "absent"], Some("work/a/b")),
+            ("link/b/x.py", &["work"], Some("work/a")),
+            ("work/a/b/x.py", &["link/b"], Some("work/a/b")),
+            ("workshop/x.py", &["work"], None),
+            ("x.py", &["work"], None),
+            ("x.py", &[], None),
         ] {
-            let got = root(&top.join(path), &top.join(folder), &markers);
-            assert_eq!(got, top.join(found), "{path} in {folder}");
+            let folders: Vec<PathBuf> = folders.iter().map(|folder| top.join(folder)).collect();
+            let got = root(&top.join(path), &folders, &markers);
+            assert_eq!(got, found.map(|found| top.join(found)), "{path} in {folders:?}");
         }
     }
 }

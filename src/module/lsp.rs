@@ -76,19 +76,21 @@ fn plist<'e>(env: &'e Env, answer: Answer) -> Result<Value<'e>> {
     Ok(list)
 }
 
-/// Return the folder that a server for PATH runs in: the nearest around it that
-/// holds one of MARKERS, file names, but none above FOLDER.
+/// Return the folder that a server for PATH runs in, or nil if PATH lies in none of
+/// FOLDERS, a vector: the nearest around it that holds one of MARKERS, a vector of
+/// file names, but none above the innermost of FOLDERS.
 #[defun]
 fn lsp_root<'e>(
     env: &'e Env,
     path: Value<'e>,
-    folder: Value<'e>,
+    folders: Value<'e>,
     markers: Value<'e>,
-) -> Result<String> {
+) -> Result<Option<String>> {
     let path = de::text(path).or_else(|e| bad_value(env, &e))?;
-    let folder = de::text(folder).or_else(|e| bad_value(env, &e))?;
+    let folders = de::from_lisp::<Vec<PathBuf>>(folders).or_else(|e| bad_value(env, &e))?;
     let markers = de::from_lisp::<Vec<String>>(markers).or_else(|e| bad_value(env, &e))?;
-    Ok(root(Path::new(&path), Path::new(&folder), &markers).to_string_lossy().into_owned())
+    let root = root(Path::new(&path), &folders, &markers);
+    Ok(root.map(|root| root.to_string_lossy().into_owned()))
 }
 
 /// Return what typescript-language-server is told for ROOT, a plist, or what is to
