@@ -231,6 +231,16 @@ Return the result and how long it took; what is left behind is a failure."
                  '((:a ("good" "ok" nil) ("knows" "ok" nil) ("other" "ok" nil))
                    (:b ("other" "ok" nil))))))
 
+(ert-deftest job-test-one-with-nothing-to-say-gives-up-its-turn ()
+  (let* (calls
+         (says (lambda (name said)
+                 (lambda (&rest _) (push name calls) (and said (job-test-ok name))))))
+    (job-test-run 5
+                  (list :a (funcall says "a1" nil) (funcall says "a2" t) (funcall says "a3" t))
+                  (list :b (funcall says "b1" nil) (funcall says "b2" t))
+                  (list :c (funcall says "c1" t)))
+    (should (equal (nreverse calls) '("a1" "a2" "b1" "b2" "c1" "a3")))))
+
 (ert-deftest job-test-nothing-to-ask ()
   (should-not (car (job-test-run 5))))
 

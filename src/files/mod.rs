@@ -360,6 +360,49 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_one_by_whatever_name() {
+        use std::os::unix::fs::symlink;
+
+        let folder = TempDir::new().expect("a folder for the test");
+        let top = folder.path().canonicalize().expect("it is there");
+        std::fs::create_dir(top.join("sub")).expect("a folder");
+        for name in ["f", "sub/g", "sub/\u{e9}"] {
+            std::fs::write(top.join(name), "").expect("a file");
+        }
+        for (to, link) in [("sub", "in"), ("sub/g", "h"), ("../f", "sub/f"), ("absent", "loose")] {
+            symlink(to, top.join(link)).expect("a link");
+        }
+        let lines = FileLines::new(Vec::new(), Vec::new());
+        let name = |name: &str| format!("{}/{name}", top.display());
+        for (asked, is) in [
+            ("f", Some("f")),
+            ("sub/g", Some("sub/g")),
+            ("in/g", Some("sub/g")),
+            ("h", Some("sub/g")),
+            ("in/f", Some("f")),
+            ("sub/../in/../f", Some("f")),
+            ("./sub/./g", Some("sub/g")),
+            ("in/\u{e9}", Some("sub/\u{e9}")),
+            ("in", Some("sub")),
+            ("in/..", Some("")),
+            ("loose", None),
+            ("in/absent", None),
+            ("absent/f", None),
+            ("f/", None),
+        ] {
+            let is = match is {
+                Some("") => top.display().to_string(),
+                Some(is) => name(is),
+                None => name(asked),
+            };
+            assert_eq!(*lines.identity(&name(asked)), *is, "{asked}");
+        }
+        assert_eq!(&*lines.identity("untitled:1"), "untitled:1");
+        assert_eq!(&*lines.identity(""), "");
+    }
+
     #[test]
     fn what_is_no_file_has_no_lines() {
         let lines = FileLines::new(Vec::new(), Vec::new());
