@@ -167,7 +167,7 @@ Then ours, should one run there, is stopped."
 ROOTS are the session's workspace folders.  ROOT nil: it may not be asked, and
 the cdr says why.  Nil if there is no session at all."
   (let* ((folders (eca-context-headless--folders roots))
-         (root (eca-context-module-lsp-root path (vconcat folders)
+         (root (eca-context-module-lsp-root path (vconcat (mapcar #'expand-file-name folders))
                                             (vconcat (plist-get (cdr row) :roots)))))
     (cond
      (root (cons root t))

@@ -384,6 +384,25 @@ FOLDER is the session's."
         (should-not (headless-test-once #'eca-context-headless-definitions path)))
       (should-not (eca-context-headless-servers)))))
 
+(ert-deftest headless-test-a-folder-by-whatever-name ()
+  (headless-test-in folder
+    (make-directory (concat folder "work/sub") t)
+    (make-symbolic-link (concat folder "work") (concat folder "link"))
+    (let ((row (assq 'pyright eca-context-servers))
+          (process-environment (cons (concat "HOME=" folder) process-environment))
+          (default-directory temporary-file-directory))
+      (pcase-dolist (`(,roots ,root)
+                     '((("~/work") "work") (("~/work/" "~/work/sub/") "work/sub") (("~/link/") "work")
+                       (("~/other/") nil) (("work/") nil)))
+        ;; Whether the file is there yet or not.
+        (dolist (name '("work/sub/a.py" "link/sub/a.py"))
+          (should (equal (car (eca-context-headless--place row (concat folder name) roots))
+                         (and root (concat (file-truename folder) root)))))
+        (guest-write (concat folder "work/sub/a.py") "a\n")
+        (should (equal (car (eca-context-headless--place row (concat folder "link/sub/a.py") roots))
+                       (and root (concat (file-truename folder) root))))
+        (delete-file (concat folder "work/sub/a.py"))))))
+
 (ert-deftest headless-test-unknown-language ()
   (headless-test-in folder
     (let ((path (concat folder "a.xyz")))
