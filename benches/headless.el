@@ -80,15 +80,18 @@ The peer is that server asked by a script."
                                        references))
               (with-current-buffer (find-file-noselect file)
                 (unwind-protect
-                    (setq warm (append
-                                (bench-lsp-samples
-                                 31 10
-                                 (lambda ()
-                                   (goto-char (point-max))
-                                   (insert "#\n")
-                                   (bench-lsp-everything ask at about all-found-p))
-                                 (lambda () (+ (funcall bare "edited") (funcall bare "checked"))))
-                                warm))
+                    (let ((end (point-max))
+                          (n 0))
+                      (setq warm (append
+                                  (bench-lsp-samples
+                                   31 10
+                                   (lambda ()
+                                     (delete-region end (point-max))
+                                     (goto-char end)
+                                     (insert (format "# %d\n" (setq n (1+ n))))
+                                     (bench-lsp-everything ask at about all-found-p))
+                                   (lambda () (+ (funcall bare "edited") (funcall bare "checked"))))
+                                  warm)))
                   (set-buffer-modified-p nil)
                   (kill-buffer))))
             (pcase-dolist (`(,name . ,samples) `(("lsp-cold" . ,cold)

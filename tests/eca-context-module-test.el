@@ -16,6 +16,7 @@
 (declare-function eca-context-module-version "ext:eca-context-module" () t)
 (declare-function eca-context-module-plan "ext:eca-context-module" (a b c) t)
 (declare-function eca-context-module-answer "ext:eca-context-module" (a b c d e) t)
+(declare-function eca-context-module-files "ext:eca-context-module" (a) t)
 (declare-function eca-context-module-near "ext:eca-context-module" (a b) t)
 (declare-function eca-context-module-error-frame "ext:eca-context-module" (a b c) t)
 (declare-function eca-context-module-lsp-running-p "ext:eca-context-module" (a b) t)
@@ -151,6 +152,30 @@ MORE are items that cannot be read."
                                        :encoding ,encoding)))))))
       (should-not (alist-get 'error body))
       (should (equal (alist-get 'documentSymbols (alist-get 'result body)) [])))))
+
+;; One takes Emacs as long as thousands of calls.
+(ert-deftest eca-context-module-reading-signals-nothing ()
+  (dolist (n '(10 300 16300 16400 40000))
+    (let* ((places (list (list :provider "p" :kind "semantic" :status "ok" :encoding "utf-16"
+                               :rawJson (concat "[" (make-string n ?\s)
+                                                "{\"uri\":\"file:///g\",\"range\":null}]"))))
+           (signals nil)
+           (signal-hook-function (lambda (&rest signal) (push signal signals))))
+      (should (equal (eca-context-module-files places) '("/g")))
+      (should (string-match-p
+               "\"diagnostics\":\\[{"
+               (eca-context-module-answer
+                1 "editor/getDiagnostics" '(:uri "file:///f") '(:limit 10)
+                `(:diagnostics ((:provider "p" :kind "semantic" :status "ok" :fresh t :items [])
+                                (:provider "q" :kind "unknown" :status "ok" :fresh t
+                                 :items (["/f" "error" nil nil [0 0 0 1] "m"]
+                                         ["/f" "error" nil nil [0 1 0 2] "n"])))
+                  :excluded nil :texts (["/f" ,(make-string n ?a) t])
+                  :document (:path "/f" :lineCount 1 :version "1" :modified t :diskNewer nil)
+                  :definitions ,places))))
+      ;; What is longer than the module takes at once may.
+      (when (< n 16384)
+        (should-not signals)))))
 
 (ert-deftest eca-context-module-first-key-of-a-plist-counts ()
   (should (equal (plist-get (eca-context-module-plan

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::string::FromUtf8Error;
 
+use memchr::{memchr, memchr_iter, memmem};
+
 use crate::core::facts::Text;
 use crate::core::lines::{Line, Lines};
 use crate::core::uri;
@@ -56,9 +58,9 @@ impl Split {
             [0xff, 0xfe, rest @ ..] => Ok(utf16(rest, u16::from_le_bytes)),
             [0xfe, 0xff, rest @ ..] => Ok(utf16(rest, u16::from_be_bytes)),
             _ if COMPRESSED.iter().any(|magic| bytes.starts_with(magic)) => return None,
-            _ if bytes.contains(&0) => return None,
+            _ if memchr(0, &bytes).is_some() => return None,
             // Seven bits may be no ASCII either: ISO-2022 goes to another set so.
-            _ if find(&bytes, b"\x1b$").is_some() => Err(bytes),
+            _ if memmem::find(&bytes, b"\x1b$").is_some() => Err(bytes),
             _ => String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes),
         };
         let is_known = text.is_ok();
@@ -71,9 +73,9 @@ impl Split {
     fn at(ending: u8, text: Rc<str>, is_known: bool) -> Self {
         let bytes = text.as_bytes();
         let mut start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-        let mut lines = Vec::new();
-        let endings = bytes.iter().enumerate().filter(|(_, byte)| **byte == ending);
-        for end in endings.map(|(at, _)| at).chain([bytes.len()]) {
+        let endings = memchr_iter(ending, bytes);
+        let mut lines = Vec::with_capacity(endings.clone().count() + 1);
+        for end in endings.chain([bytes.len()]) {
             let n_crs = bytes[start..end].iter().rev().take_while(|byte| **byte == b'\r').count();
             lines.push((start, end - n_crs));
             start = end + 1;
@@ -99,10 +101,6 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let chars = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
     chars.collect()
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 impl FileLines {

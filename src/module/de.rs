@@ -40,8 +40,8 @@ emacs::use_symbols! {
 const MAX_DEPTH: u8 = 128;
 /// One call reads so many values: objects that share their parts may stand for more than memory holds.
 const MAX_VALUES: u32 = 4_000_000;
-/// A string of at most this many bytes is read in one call.
-const MAX_SHORT_BYTES: usize = 255;
+/// A string of at most this many bytes is read in one call; for a longer one Emacs signals first.
+const MAX_SHORT_BYTES: usize = 16 * 1024 - 1;
 
 /// A Lisp value that is not of the wanted shape, or a Lisp signal while it was read.
 #[derive(Debug, Error)]
@@ -83,13 +83,6 @@ fn bytes(value: Value<'_>) -> Result<Vec<u8>, DeError> {
     }
 }
 
-/// The text of a short Lisp string; `None` for any other value.
-fn short_text(value: Value<'_>) -> Option<String> {
-    let mut buffer = [0; MAX_SHORT_BYTES + 1];
-    let bytes = value.copy_string_contents(&mut buffer).ok()?;
-    Some(std::str::from_utf8(bytes).map_or_else(|_| lossy(bytes), String::from))
-}
-
 const MAX_SLOTS: usize = 8;
 const MAX_KNOWN: usize = 4;
 const MAX_KEYS: usize = 32;
@@ -98,9 +91,11 @@ const MAX_KEYS: usize = 32;
 /// source and severity as objects, and to compare two objects is cheaper than to read a string.
 #[derive(Default)]
 struct Known<'e> {
-    /// The last struct or sequence was a vector.
-    is_vector: Cell<bool>,
+    /// A bit for each depth: the last struct or sequence there was a vector.
+    vectors: Cell<u128>,
     n_read: Cell<u32>,
+    /// Where short strings are read into.
+    buffer: RefCell<Vec<u8>>,
     slots: RefCell<[Slot<'e>; MAX_SLOTS]>,
     /// Keywords that were met, without their colon: those of a plist stand in the next one, too.
     keys: RefCell<Vec<(Value<'e>, Rc<str>)>>,
@@ -139,16 +134,24 @@ impl<'e> Known<'e> {
         Ok(Some(name))
     }
 
+    /// The text of a short Lisp string; `None` for any other value.
+    fn short_text(&self, value: Value<'e>) -> Option<String> {
+        let buffer = &mut *self.buffer.borrow_mut();
+        buffer.resize(MAX_SHORT_BYTES + 1, 0);
+        let bytes = value.copy_string_contents(buffer).ok()?;
+        Some(std::str::from_utf8(bytes).map_or_else(|_| lossy(bytes), String::from))
+    }
+
     fn text(&self, slot: usize, value: Value<'e>) -> Option<Text> {
         let slots = &mut *self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(slot).filter(|slot| slot.n_missed < 16) else {
-            return short_text(value).map(Text::New);
+            return self.short_text(value).map(Text::New);
         };
         if let Some((_, text)) = slot.texts.iter().find(|(known, _)| *known == value) {
             slot.n_missed = 0;
             return Some(Text::Known(Rc::clone(text)));
         }
-        let text = short_text(value)?;
+        let text = self.short_text(value)?;
         let known = (value, Rc::from(text.as_str()));
         if slot.texts.len() < MAX_KNOWN {
             slot.texts.push(known);
@@ -259,18 +262,23 @@ impl<'k, 'e> Lisp<'k, 'e> {
         Err(DeError(format!("nested more than {MAX_DEPTH} deep")))
     }
 
-    /// The items, if the value is a vector. Where the last struct was one, it is most often cheaper not
-    /// to ask for the type first.
+    /// The items, if the value is a vector. Where the last struct at its depth was one, it is most often
+    /// cheaper not to ask for the type first; but then what is none costs a signal.
     fn items(self) -> Result<Option<Items<'k, 'e>>, DeError> {
         self.check_depth()?;
-        if self.known.is_vector.get()
+        let (vectors, here) = (self.known.vectors.get(), 1 << self.depth);
+        if vectors & here != 0
             && let Ok(items) = Items::new(self)
         {
             return Ok(Some(items));
         }
-        let is_vector = self.env().type_of(self.value)? == *vector;
-        self.known.is_vector.set(is_vector);
-        if is_vector { Items::new(self).map(Some) } else { Ok(None) }
+        if self.env().type_of(self.value)? == *vector {
+            self.known.vectors.set(vectors | here);
+            return Items::new(self).map(Some);
+        }
+        // What lies in this one is likely of another kind, too.
+        self.known.vectors.set(vectors & (here - 1));
+        Ok(None)
     }
 
     /// The entries, if the value is a plist.
