@@ -37,8 +37,7 @@ demo: setup build ## Ask a small project, print question and answer
 test: setup build test-rust test-lisp test-schema test-mcp ## Run all tests
 
 test-rust: setup
-	$(CARGO) test --locked --features schema
-	$(CARGO) test --locked --no-default-features --features mcp
+	$(CARGO) test --locked --features mcp,schema
 
 test-lisp: setup build test-rust
 	tests/run-ert.sh
@@ -55,7 +54,7 @@ test-schema: setup test-rust test-lisp ## Validate every answer of the tests by 
 	.test/venv/bin/python tests/schema.py docs/schema.json docs/protocol.md docs/upstream.md \
 	  "$(target_dir)/tmp/answers.jsonl" "$(target_dir)/tmp/answers-random.jsonl" .test/answers.jsonl
 
-# The program is the one that test-rust built last, with the feature mcp.
+# The program is the one that test-rust built, with the feature mcp.
 test-mcp: setup build test-rust
 	.test/venv/bin/python tests/mcp-test.py "$(target_dir)/debug/eca-context"
 

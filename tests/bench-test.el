@@ -7,6 +7,8 @@
 
 ;; In tiny sizes: each peer gives the same bytes, and every figure is there.
 
+;; Run-ert: slow, it measures in Emacsen of its own.
+
 ;;; Code:
 
 (require 'ert)

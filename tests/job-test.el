@@ -7,6 +7,8 @@
 
 ;; Chains, their deadline, and every way a provider can fail, without the module.
 
+;; Run-ert: slow, it waits for timers.
+
 ;;; Code:
 
 (require 'cl-lib)
