@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; The real pyright and typescript-language-server without any client in Emacs, and a stand-in that
+;; The real pyright, typescript-language-server and clangd without any client in Emacs, and a stand-in that
 ;; misbehaves (tests/stub-server.py) where a real one would not.  What the client does with odd servers
 ;; is tested in tests/lsp.rs.
 
@@ -270,6 +270,57 @@ FOLDER is the session's."
                                                               ["enclosingSymbols"] folder)
                                         :enclosingSymbols))
                      '("Cart" "total"))))))
+
+;; As the manual has it: no row of ours, and what it finds comes without being asked for.
+(ert-deftest headless-test-clangd-in-a-row-of-the-users ()
+  (headless-test-in folder
+    (let ((eca-context-servers eca-context-servers)
+          (text "#include \"cart.h\"\n\nint main(void) {\n  char *s = \"😀\"; return cart_total(1);\n}\n")
+          (all ["definitions" "references" "documentation" "documentSymbols"]))
+      (with-temp-buffer
+        (insert-file-contents (expand-file-name "docs/manual.org" headless-test-root))
+        (search-forward "(add-to-list 'eca-context-servers")
+        (goto-char (match-beginning 0))
+        (eval (read (current-buffer)) t))
+      (guest-write (concat folder "cart.h") "/** What N of them cost. */\nint cart_total(int n);\n")
+      (guest-write (concat folder "cart.c")
+                   "#include \"cart.h\"\n\nint cart_total(int n) {\n  return 2 * n;\n}\n")
+      (guest-write (concat folder "compile_commands.json")
+                   (json-serialize
+                    (vconcat (mapcar (lambda (name)
+                                       `((directory . ,folder) (file . ,name)
+                                         (command . ,(concat "cc -c " name))))
+                                     '("main.c" "cart.c")))))
+      (let* ((uri (guest-write (concat folder "main.c") text))
+             (answer (headless-test-answer uri '(:line 3 :character 26) all folder))
+             (places (lambda (feature)
+                       (mapcar (lambda (one)
+                                 (cons (file-name-nondirectory (plist-get one :uri))
+                                       (headless-test-range one)))
+                               (plist-get answer feature)))))
+        (should-not (plist-get answer :unavailable))
+        (should (equal (funcall places :definitions) '(("cart.c" 2 4 2 14))))
+        (should (equal (sort (funcall places :references)
+                             (lambda (a b) (string< (car a) (car b))))
+                       '(("cart.c" 2 4 2 14) ("cart.h" 1 4 1 14) ("main.c" 3 25 3 35))))
+        (should (string-match-p "What N of them cost."
+                                (plist-get (car (plist-get answer :documentation)) :value)))
+        (should (equal (headless-test-symbols
+                        (plist-get (headless-test-answer uri '(:line 3 :character 26)
+                                                         ["documentSymbols"] folder)
+                                   :documentSymbols))
+                       '(("main" "function" (2 0 4 1) (2 4 2 8))))))
+      ;; Unsaved.
+      (with-current-buffer (find-file-noselect (concat folder "main.c"))
+        (goto-char (point-min))
+        (search-forward "return ")
+        (insert "missing + ")
+        (let ((found (headless-test-say #'eca-context-headless-diagnostics buffer-file-name
+                                        :roots (list folder))))
+          (should (eq (plist-get found :fresh) t))
+          (should (equal (mapcar (lambda (item) (append (substring item 1 5) nil))
+                                 (plist-get found :items))
+                         '(("error" "clang" "undeclared_var_use" [3 25 3 32])))))))))
 
 (ert-deftest headless-test-a-library-that-an-answer-named ()
   (headless-test-in folder

@@ -35,6 +35,7 @@ export PATH=$PWD/.test/node/node_modules/.bin:$PATH
 out=${ERT_OUT:-.test/ert}
 rm -rf "$out"
 mkdir -p "$out"
+out=$(realpath "$out")
 
 # What the module answered, for tests/schema.py: a file for each run, then all in one.
 answers=.test/answers.jsonl
@@ -45,8 +46,8 @@ run_one() {
     [[ $mode == assertions ]] && flags=(--module-assertions)
     [[ $("$emacs" --version | head -n 1) == *" 28."* ]] && flags+=("${load_path28[@]}")
     home=$(mktemp -d)
-    HOME=$home XDG_CONFIG_HOME=$home XDG_CACHE_HOME=$home ERT_COUNTS_FILE=$PWD/$log.counts \
-        ECA_CONTEXT_ANSWERS_FILE=$PWD/$log.jsonl \
+    HOME=$home XDG_CONFIG_HOME=$home XDG_CACHE_HOME=$home ERT_COUNTS_FILE=$log.counts \
+        ECA_CONTEXT_ANSWERS_FILE=$log.jsonl \
         timeout --kill-after=5 "$max_seconds" "$emacs" "${flags[@]}" -Q --batch \
         --eval '(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)' \
         "${load_path[@]}" -l tests/run-ert.el -f run-ert-file "$file" >"$log" 2>&1 </dev/null
